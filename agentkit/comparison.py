@@ -1,0 +1,25 @@
+"""Two candidate actions in one state: what a comparator is asked."""
+
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias
+
+import attrs
+
+Preference: TypeAlias = Literal["A", "B", "T"]
+PREFERENCES: tuple[str, ...] = ("A", "B", "T")
+
+
+@attrs.frozen
+class Comparison:
+    """Which of two actions is better here: ``a``, ``b``, or neither (T, a tie)?"""
+
+    goal: str
+    history: tuple[tuple[str, str], ...] = attrs.field(converter=tuple)
+    """The executed (action, observation) pairs so far, oldest first."""
+    observation: str
+    a: str
+    b: str
+
+
+Comparator: TypeAlias = Callable[[Sequence[Comparison]], Sequence[Preference]]
+"""``comparator(comparisons) -> "A" | "B" | "T"`` for each, in order."""

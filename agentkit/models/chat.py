@@ -1,0 +1,118 @@
+"""Chat prompts as token ids, in which text from outside can never become a chat turn.
+
+A page or an observation may hold ``<|im_start|>``. Here contents are tokenised with special tokens switched off, and only
+the special tokens of the chat template itself become special ids. Tokenisers split text at special tokens first, so
+encoding the pieces between them gives the same ids as encoding the whole chat.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+
+Message = Mapping[str, str]
+
+_MARK = "\ue000{}\ue001"  # private-use characters, which no template holds
+_CANARY: tuple[Message, ...] = (
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "The mug is on desk 1."},
+)
+
+
+@attrs.frozen
+class Prompt:
+    """A chat that waits for the assistant: ids up to the last special token, and the text that follows it.
+
+    An answer is tokenised together with ``tail``, so that the boundary comes out as in a whole text.
+    """
+
+    ids: tuple[int, ...]
+    tail: str
+
+
+class ChatEncoder:
+    """Turns messages into token ids with a tokenizer's own chat template (or plain text when it has none)."""
+
+    def __init__(self, tokenizer: Any):
+        self.tokenizer = tokenizer
+        self._added: dict[str, int] = dict(tokenizer.get_added_vocab())
+        for token, token_id in zip(tokenizer.all_special_tokens, tokenizer.all_special_ids, strict=True):
+            self._added.setdefault(token, token_id)
+        ordered = sorted(map(re.escape, self._added), key=len, reverse=True)
+        self._splitter = re.compile(f"({'|'.join(ordered)})") if ordered else None
+        self._segments: dict[str, tuple[int, ...]] = {}
+        self.terminator = self._find_terminator()
+        self._check()
+
+    def encode_text(self, text: str) -> tuple[int, ...]:
+        """Ids of plain text; whatever it holds, none of them is a special token."""
+        ids = self._segments.get(text)
+        if ids is None:
+            encoded = self.tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
+            ids = tuple(encoded)
+            if len(self._segments) >= 4096:  # a bound, so that long runs do not grow
+                self._segments.clear()
+            self._segments[text] = ids
+        return ids
+
+    def prompt(self, messages: Sequence[Message]) -> Prompt:
+        """The chat up to the assistant's answer."""
+        ids, tail = self._split(self._render(messages, add_generation_prompt=True), messages)
+        return Prompt(ids, tail)
+
+    def answer(self, prompt: Prompt, text: str, terminate: bool = True) -> tuple[int, ...]:
+        """Ids that follow ``prompt.ids`` when the assistant answers ``text`` (with the token that ends its turn)."""
+        return self.encode_text(prompt.tail + text) + (self.terminator if terminate else ())
+
+    def continuation(self, messages: Sequence[Message]) -> Prompt:
+        """What follows an assistant's terminated answer: further messages, then the wait for the next answer."""
+        head = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+        rendered = self._render([*head, *messages], add_generation_prompt=True)
+        _, _, rest = rendered.partition(_MARK.format(1))
+        ids, tail = self._split(rest, [*head, *messages])
+        return Prompt(ids[len(self.terminator) :], tail)
+
+    def _render(self, messages: Sequence[Message], add_generation_prompt: bool) -> str:
+        marked = [{**m, "content": _MARK.format(i)} for i, m in enumerate(messages)]
+        if self.tokenizer.chat_template is None:
+            return "\n\n".join(m["content"] for m in marked) + ("\n\n" if add_generation_prompt else "")
+        return self.tokenizer.apply_chat_template(marked, tokenize=False, add_generation_prompt=add_generation_prompt)
+
+    def _split(self, rendered: str, messages: Sequence[Message]) -> tuple[tuple[int, ...], str]:
+        def fill(piece: str) -> str:
+            return re.sub("\ue000(\\d+)\ue001", lambda match: messages[int(match[1])]["content"], piece)
+
+        pieces = self._splitter.split(rendered) if self._splitter is not None else [rendered]
+        ids: list[int] = []
+        for piece in pieces[:-1]:
+            if piece in self._added:
+                ids.append(self._added[piece])
+            elif piece:
+                ids.extend(self.encode_text(fill(piece)))
+        return tuple(ids), fill(pieces[-1])
+
+    def _find_terminator(self) -> tuple[int, ...]:
+        """The special token that the template puts after an assistant's message; else the end-of-text token."""
+        if self.tokenizer.chat_template is not None and self._splitter is not None:
+            messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+            _, _, rest = self._render(messages, add_generation_prompt=False).partition(_MARK.format(1))
+            match = self._splitter.search(rest)
+            if match is not None:
+                return (self._added[match[0]],)
+        if self.tokenizer.eos_token_id is None:
+            raise ValueError("the tokenizer has neither a chat template that ends a turn nor an end-of-text token")
+        return (self.tokenizer.eos_token_id,)
+
+    def _check(self) -> None:
+        """Refuse a tokenizer whose pieces do not add up to the whole (some glue words across special tokens)."""
+        if self.tokenizer.chat_template is None:
+            return
+        prompt = self.prompt(_CANARY)
+        whole = self.tokenizer.apply_chat_template(list(_CANARY), tokenize=False, add_generation_prompt=True)
+        expected = self.tokenizer(whole, add_special_tokens=False)["input_ids"]
+        if list(prompt.ids + self.encode_text(prompt.tail)) != list(expected):
+            raise ValueError(
+                f"{type(self.tokenizer).__name__} encodes a chat differently from its parts, so contents cannot be kept "
+                "apart from chat turns; use a tokenizer that splits text at special tokens"
+            )
