@@ -202,7 +202,7 @@ def anchor_state_advantages(
     return advantages
 
 
-def combine(terms: Mapping[str, Sequence[ArrayLike]], lengths: Sequence[int] | None = None) -> list[Floats]:
+def combine(terms: Mapping[str, Sequence[ArrayLike] | Floats], lengths: Sequence[int] | None = None) -> list[Floats]:
     """Sum named credit terms into one value a step.
 
     Args:

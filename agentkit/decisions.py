@@ -27,6 +27,10 @@ def _check_options(instance: "Question", attribute: "attrs.Attribute[tuple[str, 
         raise ValueError(f"a score question needs at least two ordered levels, got {value!r}")
 
 
+def _default_options(question: "Question") -> tuple[str, ...]:
+    return ("yes", "no") if question.kind == "predicate" else ()
+
+
 @attrs.frozen
 class Question:
     """A question with a closed set of answers."""
@@ -34,12 +38,10 @@ class Question:
     text: str
     """The words of the question."""
     kind: Kind = attrs.field(default="predicate", validator=attrs.validators.in_(KINDS))
-    options: tuple[str, ...] = attrs.field(converter=tuple, validator=_check_options)
+    options: tuple[str, ...] = attrs.field(
+        default=attrs.Factory(_default_options, takes_self=True), converter=tuple, validator=_check_options
+    )
     """choice: the choices; score: the levels, lowest first; predicate: (yes, no)."""
-
-    @options.default
-    def _default_options(self) -> tuple[str, ...]:
-        return ("yes", "no") if self.kind == "predicate" else ()
 
 
 @attrs.frozen

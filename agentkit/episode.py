@@ -26,8 +26,8 @@ def _json_safe(value: Any) -> Any:
 class EpisodeBuilder:
     """Turns the stream of resets and steps of one environment into a `Trajectory`.
 
-    A step that a gate withheld (``info["gate"]["withheld"]``) was not executed and makes no `Step`: only the observation
-    that the agent decides on next changes.
+    A step that a gate withheld (``info["gate"]["withheld"]``) was not executed and makes no `Step`: only the
+    observation that the agent decides on next changes.
     """
 
     def __init__(self, observation: str, info: Mapping[str, Any], *, seed: int | None = None, group: str | None = None):

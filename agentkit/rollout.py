@@ -94,8 +94,8 @@ def rollout(
     """Play ``num_episodes`` episodes and return them in order.
 
     Args:
-        env: a text environment, with any stack of wrappers. Hindsight scores, roles and shaped rewards that wrappers put
-            into the last info of an episode are written back into its steps.
+        env: a text environment, with any stack of wrappers. Hindsight scores, roles and shaped rewards that wrappers
+            put into the last info of an episode are written back into its steps.
         actor: ``actor(observation, info) -> action``.
         num_episodes: how many, at least 1.
         seed: the first episode (or group) is reset with ``seed``, the next with ``seed + 1``, and so on.

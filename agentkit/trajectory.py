@@ -12,9 +12,28 @@ import attrs
 import cattrs
 import numpy as np
 
+from agentkit.appending import append_line
 from agentkit.decisions import Verdict
 
+
+def _exactly(value: Any, kind: type) -> Any:
+    """cattrs alone would turn 3 into "3", "false" into True and "look" into ("l", "o", "o", "k")."""
+    allowed = (int, float) if kind is float else kind
+    if not isinstance(value, allowed) or (isinstance(value, bool) and kind is not bool):
+        raise TypeError(f"expected {kind.__name__}, got {value!r}")
+    return kind(value)
+
+
+def _texts(value: Any, kind: Any) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"expected a list of strings, got {value!r}")
+    return tuple(_exactly(item, str) for item in value)
+
+
 _converter = cattrs.Converter(forbid_extra_keys=True, omit_if_default=True)
+for _kind in (str, int, float, bool):
+    _converter.register_structure_hook(_kind, _exactly)
+_converter.register_structure_hook_func(lambda kind: kind == tuple[str, ...], _texts)
 
 
 def _finite(instance: Any, attribute: "attrs.Attribute[Any]", value: float) -> None:
@@ -132,11 +151,18 @@ def trajectory_from_dict(data: Mapping[str, Any]) -> Trajectory:
     Raises:
         ValueError: a field is missing, unknown, or of the wrong type; the message names it.
     """
+    if not isinstance(data, Mapping):
+        raise ValueError(f"a trajectory is a JSON object, got {data!r}")
     try:
         return _converter.structure(data, Trajectory)
     except Exception as error:
         # cattrs wraps whatever a field raised; users want the fields by name, not an exception group.
-        raise ValueError("; ".join(cattrs.transform_error(error))) from error
+        raise ValueError("; ".join(cattrs.transform_error(error, format_exception=_in_words))) from error
+
+
+def _in_words(error: BaseException, kind: type | None) -> str:
+    own = isinstance(error, (TypeError, ValueError))  # from a validator or `_exactly`, and better than cattrs's summary
+    return str(error) if own else cattrs.v.format_exception(error, kind)
 
 
 def _line(trajectory: Trajectory) -> str:
@@ -165,9 +191,8 @@ def save_trajectories(path: str | os.PathLike[str], trajectories: Iterable[Traje
 
 
 def append_trajectory(path: str | os.PathLike[str], trajectory: Trajectory) -> None:
-    """Append one whole line to a JSONL file; the file is created when it does not exist."""
-    with open(path, "a", encoding="utf-8", newline="\n") as file:
-        file.write(_line(trajectory))
+    """Append one whole line to a JSONL file, which several processes may do at once; see `append_line`."""
+    append_line(path, _line(trajectory))
 
 
 def iterate_trajectories(path: str | os.PathLike[str]) -> Iterator[Trajectory]:

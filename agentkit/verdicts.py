@@ -10,7 +10,7 @@ from agentkit.trajectory import Trajectory
 
 logger = logging.getLogger(__name__)
 
-Score: TypeAlias = "float | None | Verdict"
+Score: TypeAlias = float | Verdict | None
 Judge: TypeAlias = Callable[[Trajectory], Sequence[Score]]
 """``judge(trajectory) -> T scores``: numbers in [0, 1], None or an unscored `Verdict` for a step it cannot score."""
 

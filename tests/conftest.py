@@ -27,3 +27,39 @@ def webshop_data() -> Path:
     if not (folder / "items_shuffle_1000.json").exists():
         pytest.skip("no real WebShop data: set WEBSHOP_DATA")
     return folder
+
+
+@pytest.fixture(scope="session")
+def smol():
+    """SmolLM2-135M-Instruct and its tokenizer; skips, with the reason, when its package is missing."""
+    pytest.importorskip("torch")
+    from agentkit.models import smollm2
+
+    try:
+        return smollm2()
+    except ImportError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def tiny(smol):
+    """A new random two-layer model with SmolLM2's tokenizer: fast, and the same on every call."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=smol.model.config.vocab_size,
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=4096,
+        tie_word_embeddings=True,
+        attn_implementation="sdpa",
+        eos_token_id=smol.tokenizer.eos_token_id,
+        bos_token_id=smol.tokenizer.bos_token_id,
+        pad_token_id=smol.tokenizer.pad_token_id,
+    )
+    return type(smol)(LlamaForCausalLM(config).eval(), smol.tokenizer)

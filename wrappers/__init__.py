@@ -5,6 +5,16 @@ if not __name__.startswith("agentkit."):
 
 from agentkit.wrappers.comparator_gate import ComparatorGateWrapper
 from agentkit.wrappers.judge_reward import JudgeRewardWrapper
+from agentkit.wrappers.record_trajectory import RecordTrajectoryWrapper
+from agentkit.wrappers.replay_snapshot import ReplaySnapshot
 from agentkit.wrappers.role_credit import RoleCreditWrapper
+from agentkit.wrappers.textualize import TextualizeWrapper
 
-__all__ = ["ComparatorGateWrapper", "JudgeRewardWrapper", "RoleCreditWrapper"]
+__all__ = [
+    "ComparatorGateWrapper",
+    "JudgeRewardWrapper",
+    "RecordTrajectoryWrapper",
+    "ReplaySnapshot",
+    "RoleCreditWrapper",
+    "TextualizeWrapper",
+]

@@ -9,6 +9,8 @@ import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 
 from agentkit.comparison import PREFERENCES, Comparator, Comparison
+from agentkit.envs.contract import check_action
+from agentkit.wrappers.branching import BranchingWrapper, WrapperSnapshot
 from agentkit.wrappers.sharing import record, resolve
 
 logger = logging.getLogger(__name__)
@@ -17,28 +19,28 @@ Candidates: TypeAlias = Callable[[str, Mapping[str, Any], str, int], Sequence[st
 """``candidates(observation, info, proposal, k) -> actions``"""
 
 
-class ComparatorGateWrapper(gym.Wrapper, RecordConstructorArgs):
+class ComparatorGateWrapper(BranchingWrapper, RecordConstructorArgs):
     """Compares a proposed action with K alternatives before it is executed (COTA, arXiv 2608.21027).
 
-    Each alternative is compared with the proposal in both orders and counts as preferred only when it wins both. When at
-    least ``r`` of the ``k`` alternatives are preferred, the gate intervenes:
+    Each alternative is compared with the proposal in both orders and counts as preferred only when it wins both. When
+    at least ``r`` of the ``k`` alternatives are preferred, the gate intervenes:
 
-    * *constructive*: ``step`` withholds the proposal. It returns the same observation with the preferred alternatives as
-      non-binding advice, reward 0, and ``info["gate"]["withheld"]`` is True; the environment is not stepped, so a
+    * *constructive*: ``step`` withholds the proposal. It returns the same observation with the preferred alternatives
+      as non-binding advice, reward 0, and ``info["gate"]["withheld"]`` is True; the environment is not stepped, so a
       ``TimeLimit`` *inside* the gate counts executed steps only. After ``rounds`` interventions in one state the next
       proposal goes through, whatever it is.
     * *forced*: the first preferred alternative is executed instead.
 
-    ``info["gate"]`` on every step: ``withheld``, ``proposal``, ``executed`` (None when withheld), ``preferred`` (tuple),
-    ``round`` (interventions in this state before this proposal), ``interventions`` (states with intervention in this
-    episode so far) and ``advice`` (``None``, or what became of the advice given in this state: ``"followed"``,
+    ``info["gate"]`` on every step: ``withheld``, ``proposal``, ``executed`` (None when withheld), ``preferred``
+    (tuple), ``round`` (interventions in this state before this proposal), ``interventions`` (states with intervention
+    in this episode so far) and ``advice`` (``None``, or what became of the advice given in this state: ``"followed"``,
     ``"reproposed"`` or ``"ignored"``). The last one of an episode also has ``totals``: ``steps``, ``withheld``,
     ``interventions``, ``comparisons``, ``failures``, ``followed``, ``reproposed``, ``ignored``.
 
     Args:
         env: a text environment.
-        comparator: ``comparator(comparisons) -> "A" | "B" | "T"`` for each, or an import string. One that raises lets the
-            proposal through and counts as a failure.
+        comparator: ``comparator(comparisons) -> "A" | "B" | "T"`` for each, or an import string. One that raises lets
+            the proposal through and counts as a failure.
         candidates: ``candidates(observation, info, proposal, k) -> actions``; None = ``k`` of the environment's
             admissible actions, drawn without replacement. The proposal itself is never a candidate.
         k: the most alternatives to compare with.
@@ -47,6 +49,21 @@ class ComparatorGateWrapper(gym.Wrapper, RecordConstructorArgs):
         budget: the most states with intervention in an episode; None = no limit.
         rounds: the most interventions in one state (constructive).
     """
+
+    _episode_fields = (
+        "_history",
+        "_totals",
+        "_observation",
+        "_info",
+        "_ended",
+        "_round",
+        "_advised",
+        "_withheld",
+        "_rng",
+    )
+    _ended = True  # nothing is withheld before the first reset: the environment says what is wrong
+    _advised: tuple[str, ...]
+    _withheld: tuple[str, ...]
 
     def __init__(
         self,
@@ -69,7 +86,7 @@ class ComparatorGateWrapper(gym.Wrapper, RecordConstructorArgs):
             budget=budget,
             rounds=rounds,
         )
-        gym.Wrapper.__init__(self, env)
+        BranchingWrapper.__init__(self, env)
         _check_settings(k, r, mode, budget, rounds)
         self.comparator: Comparator = resolve(comparator, "comparator")
         self.candidates: Candidates = resolve(candidates, "candidates") or self._admissible
@@ -87,7 +104,8 @@ class ComparatorGateWrapper(gym.Wrapper, RecordConstructorArgs):
         return observation, info
 
     def step(self, action: str):
-        preferred = self._preferred(action) if self._may_intervene() else ()
+        check_action(action)
+        preferred = self._preferred(action)
         intervene = len(preferred) >= self.r
         if intervene and self._round == 0:
             self._totals["interventions"] += 1
@@ -102,21 +120,31 @@ class ComparatorGateWrapper(gym.Wrapper, RecordConstructorArgs):
         if terminated or truncated:
             gate["totals"] = dict(self._totals)
         self._history.append((executed, observation))
-        self._arrive(observation, info)
+        self._arrive(observation, info, ended=terminated or truncated)
         return observation, reward, terminated, truncated, {**info, "gate": gate}
 
-    def _arrive(self, observation: str, info: Mapping[str, Any]) -> None:
+    def _arrive(self, observation: str, info: Mapping[str, Any], ended: bool = False) -> None:
         """A new decision state."""
-        self._observation, self._info = observation, info
+        self._observation, self._info, self._ended = observation, info, ended
         self._round, self._advised, self._withheld = 0, (), ()
 
+    def _restore(self, snapshot: WrapperSnapshot):
+        observation, info = super()._restore(snapshot)
+        if self._round == 0:
+            return observation, info
+        return with_advice(observation, self._withheld[-1], self._advised), info
+
     def _may_intervene(self) -> bool:
+        if self._ended:
+            return False
         if self.budget is not None and self._round == 0 and self._totals["interventions"] >= self.budget:
             return False
         return self._round < self.rounds
 
     def _preferred(self, proposal: str) -> tuple[str, ...]:
-        """The alternatives that win against the proposal in both orders."""
+        """The alternatives that win against the proposal in both orders; none where the gate may not intervene."""
+        if not self._may_intervene():
+            return ()
         drawn = self.candidates(self._observation, self._info, proposal, self.k)
         alternatives = [a for a in dict.fromkeys(drawn) if a != proposal][: self.k]
         if not alternatives:
@@ -131,7 +159,7 @@ class ComparatorGateWrapper(gym.Wrapper, RecordConstructorArgs):
             a for a, first, second in zip(alternatives, forward, backward, strict=True) if (first, second) == ("B", "A")
         )
 
-    def _ask(self, comparisons: Sequence[Comparison]) -> list[str]:
+    def _ask(self, comparisons: Sequence[Comparison]) -> Sequence[str]:
         """One answer each; ties for all when the comparator fails, so that the proposal goes through."""
         try:
             answers = list(self.comparator(comparisons))
@@ -140,9 +168,8 @@ class ComparatorGateWrapper(gym.Wrapper, RecordConstructorArgs):
             logger.warning("comparator failed, the proposal goes through: %r", error)
             return ["T"] * len(comparisons)
         if len(answers) != len(comparisons) or any(answer not in PREFERENCES for answer in answers):
-            raise ValueError(
-                f"the comparator must return one of 'A', 'B', 'T' for each of {len(comparisons)} comparisons, got {answers!r}"
-            )
+            count = len(comparisons)
+            raise ValueError(f"the comparator must return 'A', 'B' or 'T' for each of {count} pairs, got {answers!r}")
         return answers
 
     def _withhold(self, proposal: str, preferred: tuple[str, ...]):
@@ -180,7 +207,8 @@ class ComparatorGateWrapper(gym.Wrapper, RecordConstructorArgs):
 def with_advice(observation: str, proposal: str, preferred: Sequence[str]) -> str:
     """The observation, followed by advice that does not bind."""
     listed = ", ".join(f"'{action}'" for action in preferred)
-    return f"{observation}\n\nAdvice (you may ignore it): instead of '{proposal}', consider {listed}. Choose your action."
+    advice = f"Advice (you may ignore it): instead of '{proposal}', consider {listed}. Choose your action."
+    return f"{observation}\n\n{advice}"
 
 
 def _check_settings(k: int, r: int, mode: str, budget: int | None, rounds: int) -> None:

@@ -15,14 +15,20 @@ from agentkit.wrappers.sharing import record, resolve
 
 logger = logging.getLogger(__name__)
 
+UNTYPED = (
+    "the role judge never saw the end of an episode of %d steps, which is left without roles; "
+    "a wrapper that ends episodes, such as TimeLimit, belongs inside RoleCreditWrapper"
+)
+
 RoleJudgeCallable = Callable[[Trajectory], Sequence[str | None]]
 
 
 class RoleCreditWrapper(EpisodeWrapper, RecordConstructorArgs):
     """Types every action of a finished episode and adds ``weight * c_role`` to its shaped reward.
 
-    The last info of an episode holds ``roles`` (T names, None = the judge abstained) and ``shaped_rewards`` (T floats, on
-    top of what inner wrappers shaped); the rewards that ``step`` returned stay as they were. An abstention adds exactly 0.
+    The last info of an episode holds ``roles`` (T names, None = the judge abstained) and ``shaped_rewards`` (T floats,
+    on top of what inner wrappers shaped); the rewards that ``step`` returned stay as they were. An abstention adds
+    exactly 0.
 
     Args:
         env: a text environment.
@@ -42,7 +48,9 @@ class RoleCreditWrapper(EpisodeWrapper, RecordConstructorArgs):
         weight: float = 0.3,
         constants: Mapping[str, float] | None = None,
     ):
-        RecordConstructorArgs.__init__(self, judge=record(judge), weight=weight, constants=constants)
+        # A plain copy: a mapping proxy, as `ROLE_CONSTANTS` is, neither pickles nor survives a deep copy.
+        given = None if constants is None else dict(constants)
+        RecordConstructorArgs.__init__(self, judge=record(judge), weight=weight, constants=given)
         EpisodeWrapper.__init__(self, env)
         if not math.isfinite(weight):
             raise ValueError(f"weight must be a finite number, got {weight!r}")
@@ -50,7 +58,10 @@ class RoleCreditWrapper(EpisodeWrapper, RecordConstructorArgs):
         if not callable(self.judge):
             raise TypeError(f"judge must be callable as judge(trajectory), got {self.judge!r}")
         self.weight = weight
-        self.constants: Mapping[str, float] = ROLE_CONSTANTS if constants is None else constants
+        self.constants: Mapping[str, float] = dict(ROLE_CONSTANTS) if given is None else given
+
+    def _cut(self, steps: int) -> None:
+        self._warn_once(UNTYPED, steps)
 
     def _after_step(self, reward: float, ended: bool, info: dict[str, Any]) -> tuple[float, dict[str, Any]]:
         if not ended:
@@ -67,5 +78,6 @@ class RoleCreditWrapper(EpisodeWrapper, RecordConstructorArgs):
             logger.warning("role judge failed on %d steps, left without roles: %r", len(trajectory), error)
             return (None,) * len(trajectory)
         if len(roles) != len(trajectory):
-            raise ValueError(f"the role judge returned {len(roles)} roles for {len(trajectory)} steps; return one a step")
+            count = len(trajectory)
+            raise ValueError(f"the role judge returned {len(roles)} roles for {count} steps; return one a step")
         return roles

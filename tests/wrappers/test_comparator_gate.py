@@ -1,0 +1,208 @@
+"""The gate: both orders, advice that does not bind, budgets, bounds, and no environment step for a withheld action."""
+
+import gymnasium as gym
+import pytest
+from gymnasium.wrappers import TimeLimit
+
+from agentkit.rollout import rollout
+from agentkit.testing import ScriptedEnv
+from agentkit.wrappers import ComparatorGateWrapper
+
+
+def prefers(*better):
+    """A comparator that prefers the named actions to any other, whatever their order."""
+
+    def compare(comparisons):
+        return ["A" if c.a in better else "B" if c.b in better else "T" for c in comparisons]
+
+    return compare
+
+
+class Counting(gym.Wrapper):
+    """Counts the steps that reach the environment."""
+
+    steps = 0
+
+    def step(self, action):
+        self.steps += 1
+        return self.env.step(action)
+
+
+def gate(comparator, **kwargs):
+    env = ComparatorGateWrapper(Counting(ScriptedEnv()), comparator, **kwargs)
+    observation, info = env.reset(seed=0)
+    return env, observation, info
+
+
+def test_a_preferred_alternative_withholds_the_proposal():
+    env, seen, _ = gate(prefers("take key"))
+    observation, reward, terminated, truncated, info = env.step("look")
+    assert env.env.steps == 0
+    assert (reward, terminated, truncated) == (0.0, False, False)
+    assert observation.startswith(seen)
+    assert "'take key'" in observation.removeprefix(seen)
+    assert info["admissible_actions"] == ("look", "take key")
+    assert (info["state_changed"], info["milestones"]) == (False, ())
+    assert info["gate"] == {
+        "withheld": True,
+        "proposal": "look",
+        "executed": None,
+        "preferred": ("take key",),
+        "round": 0,
+        "interventions": 1,
+        "advice": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("second", "fate", "observation"),
+    [("take key", "followed", "You hold the key"), ("look", "reproposed", "You are in a hall"), ("jump", "ignored", "")],
+)
+def test_the_next_proposal_goes_through_and_its_fate_is_told(second, fate, observation):
+    env, _, _ = gate(prefers("take key"))
+    env.step("look")
+    seen, _, _, _, info = env.step(second)
+    assert env.env.steps == 1
+    assert seen.startswith(observation)
+    assert (info["gate"]["advice"], info["gate"]["executed"], info["gate"]["round"]) == (fate, second, 1)
+
+
+def test_winning_one_order_only_is_not_a_preference():
+    env, _, _ = gate(lambda comparisons: ["B"] * len(comparisons))
+    *_, info = env.step("look")
+    assert not info["gate"]["withheld"]
+    assert info["gate"]["preferred"] == ()
+
+
+def test_both_orders_are_asked_in_one_batch_with_goal_history_and_observation():
+    asked = []
+
+    def compare(comparisons):
+        asked.append(list(comparisons))
+        return ["T"] * len(comparisons)
+
+    env, seen, _ = gate(compare)
+    env.step("take key")
+    env.step("unlock chest")
+    first, second = asked
+    assert [(c.a, c.b) for c in first] == [("take key", "look"), ("look", "take key")]
+    assert len(second) == 4
+    assert second[0].history == (("take key", "You hold the key. The chest is locked."),)
+    assert (first[0].observation, first[0].goal) == (seen, "take the gem out of the chest")
+
+
+def test_r_asks_for_several_preferred_alternatives():
+    def candidates(observation, info, proposal, k):
+        return ["take key", "b", proposal, "take key"]
+
+    only_one = gate(prefers("take key"), candidates=candidates, k=2, r=2)[0]
+    assert not only_one.step("look")[4]["gate"]["withheld"]
+    both = gate(prefers("take key", "b"), candidates=candidates, k=2, r=2)[0]
+    assert both.step("look")[4]["gate"]["preferred"] == ("take key", "b")
+
+
+def test_forced_executes_the_alternative():
+    env, _, _ = gate(prefers("take key"), mode="forced")
+    observation, *_, info = env.step("look")
+    assert observation.startswith("You hold the key")
+    assert (info["gate"]["proposal"], info["gate"]["executed"], info["gate"]["withheld"]) == ("look", "take key", False)
+    assert info["gate"]["interventions"] == 1
+
+
+def test_budget_bounds_the_states_with_intervention():
+    env, _, _ = gate(prefers("take key", "unlock chest"), budget=1)
+    assert env.step("look")[4]["gate"]["withheld"]
+    env.step("take key")
+    assert not env.step("look")[4]["gate"]["withheld"]
+    env.reset()
+    assert env.step("look")[4]["gate"]["withheld"]
+
+
+def test_rounds_bound_the_interventions_in_a_state():
+    env, _, _ = gate(prefers("take key"), rounds=3)
+    withheld = [env.step("look")[4]["gate"]["withheld"] for _ in range(5)]
+    assert withheld == [True, True, True, False, True]
+    assert env.env.steps == 1
+
+
+def test_a_failing_comparator_lets_the_proposal_through_and_is_counted():
+    def compare(comparisons):
+        raise TimeoutError("no answer")
+
+    env = ComparatorGateWrapper(ScriptedEnv(max_steps=2), compare)
+    env.reset(seed=0)
+    env.step("look")
+    *_, info = env.step("look")
+    assert info["gate"]["totals"]["failures"] == 2
+    assert info["gate"]["totals"]["withheld"] == 0
+
+
+@pytest.mark.parametrize("answers", [["A"], ["A", "X"], ["a", "b"]])
+def test_a_wrong_answer_is_a_clear_error(answers):
+    env, _, _ = gate(lambda comparisons: answers)
+    with pytest.raises(ValueError, match="must return 'A', 'B' or 'T' for each of 2 pairs"):
+        env.step("look")
+
+
+def test_time_limit_inside_counts_executed_steps_only():
+    env = ComparatorGateWrapper(TimeLimit(ScriptedEnv(), 2), prefers("take key", "unlock chest"))
+    env.reset(seed=0)
+    ended = [env.step(a)[3] for a in ("look", "take key", "look", "unlock chest")]
+    assert ended == [False, False, False, True]
+
+
+def test_totals_close_the_episode():
+    env, _, _ = gate(prefers("take key", "unlock chest", "take gem"))
+    for action in ("look", "take key", "look", "look", "unlock chest", "take gem"):
+        *_, info = env.step(action)
+    assert info["won"]
+    assert info["gate"]["totals"] == {
+        "steps": 4,
+        "withheld": 2,
+        "interventions": 2,
+        "comparisons": 14,
+        "failures": 0,
+        "followed": 1,
+        "reproposed": 1,
+        "ignored": 0,
+    }
+
+
+def test_rollout_records_executed_steps_and_keeps_the_advice_in_view():
+    class Follower:
+        """Looks around until it is advised."""
+
+        def __call__(self, observation, info):
+            advised = observation.partition("consider '")[2]
+            return advised.partition("'")[0] or "look"
+
+    env = ComparatorGateWrapper(ScriptedEnv(), prefers("take key", "unlock chest", "take gem"))
+    trajectory = rollout(env, Follower(), seed=0, max_steps=20)[0]
+    assert [s.action for s in trajectory.steps] == ["take key", "unlock chest", "take gem"]
+    assert trajectory.won
+    assert all("Advice" in s.observation and s.gate["advice"] == "followed" for s in trajectory.steps)
+
+
+def test_candidates_are_drawn_reproducibly_and_never_the_proposal():
+    seen = []
+
+    def compare(comparisons):
+        seen.append([c.b for c in comparisons if c.a == "look"])
+        return ["T"] * len(comparisons)
+
+    states = {"s": {"observation": "s", "actions": {"look": "s", **{f"a{i}": "s" for i in range(9)}}}}
+    env = ComparatorGateWrapper(ScriptedEnv(states), compare, k=4)
+    for _ in range(2):
+        env.reset(seed=7)
+        env.step("look")
+    assert seen[0] == seen[1]
+    assert len(set(seen[0])) == 4
+    assert "look" not in seen[0]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"k": 0}, {"r": 5}, {"r": 0}, {"mode": "gentle"}, {"budget": -1}, {"rounds": 0}]
+)
+def test_bad_settings(settings):
+    with pytest.raises(ValueError, match="k=|mode|budget|rounds"):
+        ComparatorGateWrapper(ScriptedEnv(), prefers(), **settings)
