@@ -21,5 +21,5 @@ class Comparison:
     b: str
 
 
-Comparator: TypeAlias = Callable[[Sequence[Comparison]], Sequence[Preference]]
+Comparator: TypeAlias = Callable[[Sequence[Comparison]], Sequence[str]]
 """``comparator(comparisons) -> "A" | "B" | "T"`` for each, in order."""

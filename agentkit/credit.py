@@ -40,9 +40,7 @@ def _std(values: Floats) -> float:
     return float(scored.std(ddof=1)) if scored.size > 1 else 0.0
 
 
-def outcome_advantages(
-    returns: ArrayLike, scale: Scale = "group", groups: Sequence[Hashable] | None = None
-) -> Floats:
+def outcome_advantages(returns: ArrayLike, scale: Scale = "group", groups: Sequence[Hashable] | None = None) -> Floats:
     """GRPO's outcome advantage, A_i = (R_i - mean R) / (std R + 1e-4), with statistics per *trajectory*.
 
     Args:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from agentkit.comparison import PREFERENCES, Comparison, Preference
+from agentkit.comparison import PREFERENCES, Comparison
 from agentkit.decisions import DecisionModel, Query, Question
 
 SYSTEM = "You compare two actions of an agent in a text environment. Answer A, B or T (tie)."
@@ -27,10 +27,10 @@ class PairwiseComparator:
     history: int = attrs.field(default=5, validator=attrs.validators.ge(0))
     ties: bool = True
 
-    def __call__(self, comparisons: Sequence[Comparison]) -> list[Preference]:
+    def __call__(self, comparisons: Sequence[Comparison]) -> list[str]:
         """One preference for each comparison, in order."""
         decisions = self.model([self.query(comparison) for comparison in comparisons])
-        return ["T" if d.choice is None else d.choice for d in decisions]  # pyright: ignore[reportReturnType]
+        return ["T" if d.choice is None else d.choice for d in decisions]
 
     def query(self, comparison: Comparison) -> Query:
         """What the model is asked about one comparison."""

@@ -20,9 +20,9 @@ QUESTION = "Consider step {n}: {action}\nWhich role did it play: decisive, explo
 class RoleJudge:
     """``judge(trajectory) -> T role names``; None where the model gave no answer.
 
-    The model sees the goal and up to ``window`` action-observation pairs on each side of the action. The outcome is hidden:
-    neither the reward nor whether the episode was won is shown, and the last observation of an episode that ended by
-    winning is left out, since it can give the outcome away.
+    The model sees the goal and up to ``window`` action-observation pairs on each side of the action. The outcome is
+    hidden: neither the reward nor whether the episode was won is shown, and the last observation of an episode that
+    terminated is left out, since it can give the outcome away.
 
     Args:
         model: a decision model.

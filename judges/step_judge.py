@@ -19,14 +19,18 @@ QUESTIONS: dict[str, str] = {
 """The two questions of *Actor, Judge, or Teacher?*; a text of your own may use ``{n}``, ``{action}`` and ``{goal}``."""
 
 
+def _default_name(judge: "StepJudge") -> str:
+    return f"{judge.context}-{judge.question}" if judge.question in QUESTIONS else judge.context
+
+
 @attrs.frozen
 class StepJudge:
     """One score in [0, 1] for each action: the model's probability of "yes".
 
     Args:
         model: a decision model, ``model(queries) -> decisions``.
-        context: what the model sees. ``"hindsight"``: the whole trajectory; ``"prefix"``: everything up to and including the
-            action, without what it led to.
+        context: what the model sees. ``"hindsight"``: the whole trajectory; ``"prefix"``: everything up to and
+            including the action, without what it led to.
         question: ``"progress"``, ``"value"``, or a text of your own with ``{n}``, ``{action}``, ``{goal}``.
         name: the name under which the scores are kept.
 
@@ -36,11 +40,7 @@ class StepJudge:
     model: DecisionModel
     context: Context = attrs.field(default="hindsight", validator=attrs.validators.in_(("prefix", "hindsight")))
     question: str = "progress"
-    name: str = attrs.field()
-
-    @name.default
-    def _default_name(self) -> str:
-        return f"{self.context}-{self.question}" if self.question in QUESTIONS else self.context
+    name: str = attrs.field(default=attrs.Factory(_default_name, takes_self=True))
 
     def __call__(self, trajectory: Trajectory) -> list[Verdict]:
         """T verdicts, asked in one batch."""

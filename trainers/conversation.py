@@ -14,8 +14,8 @@ from agentkit.trainers.token_episode import TokenEpisode
 class ConversationPolicy:
     """Samples actions from a language model in a conversation, and keeps the tokens that it sampled.
 
-    Each admissible action is scored as a whole token sequence (terminator included) after the conversation so far, whose
-    keys and values are kept, so that a turn encodes only what came since the last one.
+    Each admissible action is scored as a whole token sequence (terminator included) after the conversation so far,
+    whose keys and values are kept, so that a turn encodes only what came since the last one.
 
     Args:
         readout: the model as a constrained readout.

@@ -4,11 +4,11 @@ What is changed of `trl.GRPOTrainer`, and why:
 
 * **Generation**: `rollout_func` plays whole episodes in Gymnasium environments instead of completing a prompt. TRL then
   trains on exactly the token ids that were sampled; tokens of observations are masked (its ``env_mask``).
-* **Advantages**: TRL's outcome advantage has shape (B,). `_generate_and_score_completions` replaces it by (B, T): the same
-  number on every token that the model chose, plus the credit terms of the step the token belongs to. TRL's loss takes
-  that shape as it is. With no terms, or all weights 0, the loss is that of plain outcome GRPO to the bit.
-* **Data**: rows of the dataset are tasks (a seed for ``env.reset``); the members of a group share a row, so they share the
-  task and its start.
+* **Advantages**: TRL's outcome advantage has shape (B,). `_generate_and_score_completions` replaces it by (B, T): the
+  same number on every token that the model chose, plus the credit terms of the step the token belongs to. TRL's loss
+  takes that shape as it is. With no terms, or all weights 0, the loss is that of plain outcome GRPO to the bit.
+* **Data**: rows of the dataset are tasks (a seed for ``env.reset``); the members of a group share a row, so they
+  share the task and its start.
 
 Everything else (losses, KL, clipping, PEFT, checkpoints, loggers, `accelerate launch`) is TRL's own.
 """
@@ -82,13 +82,15 @@ class AgentGRPOTrainer(GRPOTrainer):
         names = [term_name(term) for term in credit_terms]
         if len(set(names)) != len(names):
             raise ValueError(f"credit terms must have different names, got {names}")
+        reward_funcs: list[Any] = [episode_return]
+        play_batch: Any = _play_batch  # TRL's type wants its own trainer class as the second argument
         super().__init__(
             model=model,
-            reward_funcs=[episode_return],
+            reward_funcs=reward_funcs,
             args=args,
             train_dataset=tasks(1000) if train_dataset is None else train_dataset,
             processing_class=processing_class,
-            rollout_func=_play_batch,
+            rollout_func=play_batch,
             **kwargs,
         )
         self.credit_terms = list(credit_terms)
@@ -126,7 +128,7 @@ class AgentGRPOTrainer(GRPOTrainer):
         local = [_trajectory(episode) for episode in self._episodes]
         everyone: list[Trajectory] = gather_object(local) if self.accelerator.num_processes > 1 else local
         totals = [np.zeros(len(t)) for t in everyone]
-        size = self.num_generations if self.model.training else self.num_generations_eval
+        size = self._group_size
         for term in self.credit_terms:
             values = [v for i in range(0, len(everyone), size) for v in evaluate_term(term, everyone[i : i + size])]
             totals = [total + value for total, value in zip(totals, values, strict=True)]
@@ -136,13 +138,13 @@ class AgentGRPOTrainer(GRPOTrainer):
         return totals[first : first + len(local)]
 
     def _log_term(self, name: str, values: list[np.ndarray]) -> None:
-        metrics = self._metrics["train" if self.model.training else "eval"]
+        metrics = self._metrics["train" if self._training else "eval"]
         pooled = np.concatenate(values) if values else np.zeros(0)
         metrics[f"credit/{name}/mean"].append(float(pooled.mean()) if pooled.size else 0.0)
         metrics[f"credit/{name}/std"].append(float(pooled.std()) if pooled.size else 0.0)
 
     def _log_episodes(self, trajectories: list[Trajectory]) -> None:
-        metrics = self._metrics["train" if self.model.training else "eval"]
+        metrics = self._metrics["train" if self._training else "eval"]
         metrics["episodes/success"].append(float(np.mean([t.won for t in trajectories])))
         metrics["episodes/steps"].append(float(np.mean([len(t) for t in trajectories])))
         metrics["episodes/truncated"].append(float(np.mean([not t.terminated for t in trajectories])))
@@ -161,6 +163,15 @@ class AgentGRPOTrainer(GRPOTrainer):
                 append_trajectory(f"{self.args.output_dir}/rollouts.jsonl", trajectory)
         if self.on_rollouts is not None:
             self.on_rollouts(done)
+
+    @property
+    def _training(self) -> bool:
+        model: Any = self.model
+        return model.training
+
+    @property
+    def _group_size(self) -> int:
+        return int(self.num_generations if self._training else self.num_generations_eval or 1)
 
     def play(self, seeds: Sequence[int], group_size: int) -> list[TokenEpisode]:
         """Play one episode for each seed with the current policy; ``group_size`` neighbours form a group."""
@@ -191,9 +202,8 @@ class AgentGRPOTrainer(GRPOTrainer):
 
 def _play_batch(prompts: list[Any], trainer: AgentGRPOTrainer) -> dict[str, Any]:
     """TRL's rollout function: token ids, their log-probabilities, and the mask of tokens that the model chose."""
-    size = trainer.num_generations if trainer.model.training else trainer.num_generations_eval
     seeds = [int(row["seed"]) for row in trainer._rows]
-    episodes = trainer._episodes = trainer.play(seeds, size)
+    episodes = trainer._episodes = trainer.play(seeds, trainer._group_size)
     return {
         "prompt_ids": [e.prompt_ids for e in episodes],
         "completion_ids": [e.completion_ids for e in episodes],

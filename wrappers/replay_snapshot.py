@@ -50,15 +50,16 @@ class ReplaySnapshot(gym.Wrapper, RecordConstructorArgs):
             self._seeds = np.random.default_rng(seed)
         kept = copy.deepcopy(options)
         observation, info = self.env.reset(seed=seed, options=options)
-        self._moment = ReplayedMoment(seed, kept, (), (observation,))
+        self._moment = ReplayedMoment(seed, kept, (), (copy.deepcopy(observation),))
         return observation, info
 
     def step(self, action: Any):
         """Step, and remember the action."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         moment = self._started()
+        seen = copy.deepcopy(observation)  # some environments write the next observation into the same array
         self._moment = attrs.evolve(
-            moment, actions=(*moment.actions, action), observations=(*moment.observations, observation)
+            moment, actions=(*moment.actions, action), observations=(*moment.observations, seen)
         )
         return observation, reward, terminated, truncated, info
 

@@ -88,9 +88,7 @@ def _hint(space: Any) -> str:
     return f"{count} {what}, in the ranges {', '.join(ranges)}"
 
 
-def named_actions(
-    space: spaces.Space[Any], actions: Sequence[str] | Mapping[str, Any] | None
-) -> dict[str, Any] | None:
+def named_actions(space: spaces.Space[Any], actions: Sequence[str] | Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Name -> action of ``space``; None when the space is one of arrays and no names are given.
 
     Args:

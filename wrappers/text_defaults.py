@@ -30,8 +30,14 @@ class TextDefaults:
 
 
 def text_defaults(env: gym.Env) -> TextDefaults | None:
-    """What is known about an environment (its own class or one it inherits from), or None."""
-    for kind in type(env.unwrapped).__mro__:
+    """What is known about an environment (its own class or one it inherits from), or None.
+
+    Nothing is known when a wrapper in between has changed what it observes or how it acts.
+    """
+    inner = env.unwrapped
+    if env.observation_space != inner.observation_space or env.action_space != inner.action_space:
+        return None
+    for kind in type(inner).__mro__:
         found = KNOWN.get(f"{kind.__module__}:{kind.__name__}")
         if found is not None:
             return found

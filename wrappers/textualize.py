@@ -1,5 +1,6 @@
 """`TextualizeWrapper`: an environment that is not text, as a text environment."""
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -114,7 +115,7 @@ class TextualizeWrapper(BranchingWrapper, RecordConstructorArgs):
 
     def _state_of(self, observation: Any) -> Any:
         if self._known is None or self._known.state is None:
-            return observation
+            return copy.deepcopy(observation)  # some environments write the next observation into the same array
         return self._known.state(self.env.unwrapped, observation)
 
     def _is_won(self, reward: float, terminated: bool) -> bool:

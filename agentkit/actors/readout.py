@@ -24,9 +24,7 @@ class ConstrainedReadoutActor:
         seed: makes sampling reproducible.
     """
 
-    def __init__(
-        self, model: DecisionModel, temperature: float = 0.0, history: int = 4, seed: int | None = None
-    ):
+    def __init__(self, model: DecisionModel, temperature: float = 0.0, history: int = 4, seed: int | None = None):
         if temperature < 0:
             raise ValueError(f"temperature must be at least 0, got {temperature!r}")
         if history < 0:
@@ -52,7 +50,9 @@ class ConstrainedReadoutActor:
         """
         actions: Sequence[str] = info.get("admissible_actions", ())
         if not actions:
-            raise ValueError("info['admissible_actions'] is empty; ConstrainedReadoutActor needs a closed set of actions")
+            raise ValueError(
+                "info['admissible_actions'] is empty; ConstrainedReadoutActor needs a closed set of actions"
+            )
         decision = self.model([self.query(observation, info)])[0]
         if decision.unscored is not None:
             raise RuntimeError(f"the model chose no action: {decision.unscored}")
@@ -60,7 +60,9 @@ class ConstrainedReadoutActor:
         self.distribution = {}
         for action, probability in zip(actions, probabilities.tolist(), strict=True):
             self.distribution[action] = self.distribution.get(action, 0.0) + probability
-        index = int(self._rng.choice(len(actions), p=probabilities)) if self.temperature else int(probabilities.argmax())
+        index = (
+            int(self._rng.choice(len(actions), p=probabilities)) if self.temperature else int(probabilities.argmax())
+        )
         self._past.append((observation, actions[index]))
         return actions[index]
 

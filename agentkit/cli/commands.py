@@ -70,7 +70,7 @@ def play(env_id: str, *, split: str, task_id: str | None, seed: int) -> None:
         if action is None:
             print("\nGood-bye.")
             return
-        observation, reward, terminated, truncated, info = env.step(action)
+        observation, _, terminated, truncated, info = env.step(action)
         print(f"\n{observation}")
         for milestone in info.get("milestones", ()):
             print(f"  * {milestone}")
@@ -110,6 +110,9 @@ def make_games(count: int, seed: int, out: Path, **options: Any) -> None:
     from agentkit.envs.alfworld.generate import make_games as make
 
     with tqdm(total=count, unit="game", file=sys.stderr) as bar:
-        made = make(out, count, seed, progress=lambda done, total: bar.update(done - bar.n), **options)
-    print(f"{len(made)} games in {out}; play one with: ALFWORLD_DATA={out} agentkit play --split {options['split']}")
 
+        def advance(done: int, total: int) -> None:
+            bar.update(done - bar.n)
+
+        made = make(out, count, seed, progress=advance, **options)
+    print(f"{len(made)} games in {out}; play one with: ALFWORLD_DATA={out} agentkit play --split {options['split']}")

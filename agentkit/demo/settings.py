@@ -110,4 +110,6 @@ class DemoFolder:
                 pass
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else str(error)
-            raise OSError(f"cannot write to the output folder {self.root}: {reason}; choose another with --out") from error
+            raise OSError(
+                f"cannot write to the output folder {self.root}: {reason}; choose another with --out"
+            ) from error

@@ -18,8 +18,10 @@ LAMBDA, ROLE_LAMBDA = 0.5, 0.3
 
 
 def make_env(folder: DemoFolder, settings: DemoSettings) -> gym.Env:
-    """The bare environment on the games that were made."""
-    return gym.make("agentkit/ALFWorld-v0", data=str(folder.games), split="train", max_steps=settings.turns)
+    """The bare environment on the games that were made; it also tells each step's true role."""
+    return gym.make(
+        "agentkit/ALFWorld-v0", data=str(folder.games), split="train", max_steps=settings.turns, oracle_roles=True
+    )
 
 
 def judge_wrappers(model: DecisionModel) -> list[Callable[[gym.Env], gym.Env]]:

@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 
 from agentkit.demo.settings import DemoFolder, DemoSettings
-from agentkit.demo.stack import LAMBDA, judge_wrappers, make_env
+from agentkit.demo.stack import LAMBDA, ROLE_LAMBDA, judge_wrappers, make_env
 from agentkit.judges import OracleJudge
 from agentkit.models import ConstrainedReadout
 from agentkit.trajectory import Trajectory, iterate_trajectories, save_trajectories, write_atomically
@@ -37,7 +37,7 @@ def train(folder: DemoFolder, settings: DemoSettings, model: Any, tokenizer: Any
     from peft import LoraConfig
     from transformers import PrinterCallback, TrainerCallback
 
-    from agentkit.trainers import AgentGRPOTrainer, StepScores
+    from agentkit.trainers import AgentGRPOTrainer, RoleCredit, StepScores
 
     class Losses(TrainerCallback):
         """Prints the loss of each update."""
@@ -53,10 +53,9 @@ def train(folder: DemoFolder, settings: DemoSettings, model: Any, tokenizer: Any
         model,
         lambda: make_env(folder, settings),
         _config(folder, settings),
-        # The wrappers' readout shares the policy's base model, so that one copy of the weights is in memory; its judge is
-        # asked with the adapter switched off and stays frozen.
         wrappers=_frozen_judges(model, tokenizer) if settings.teacher == "model" else [_oracle],
-        credit_terms=[StepScores(judge=settings.teacher, weight=LAMBDA)],
+        # Roles are the environment's own, as `make_env` asks for them.
+        credit_terms=[StepScores(judge=settings.teacher, weight=LAMBDA), RoleCredit(weight=ROLE_LAMBDA)],
         processing_class=tokenizer,
         peft_config=LoraConfig(r=8, lora_alpha=16, target_modules=["q_proj", "k_proj", "v_proj", "o_proj"]),
         on_rollouts=lambda done: _tell(done, say),
@@ -105,7 +104,7 @@ def _oracle(env: gym.Env) -> gym.Env:
 
 
 def _frozen_judges(model: Any, tokenizer: Any) -> list[Callable[[gym.Env], gym.Env]]:
-    """Judges asked of the base model without the adapter that is being trained."""
+    """Judges that share the policy's weights, asked with its adapter switched off, so that the teacher stays frozen."""
     readout = ConstrainedReadout(model, tokenizer)
 
     def frozen(queries):
@@ -129,7 +128,7 @@ def _evaluate(folder: DemoFolder, settings: DemoSettings, trainer: Any, when: st
     if not path.exists():
         seeds = list(range(1000, 1000 + settings.evaluated))
         trajectories = [episode.trajectory for episode in trainer.play(seeds, 1)]
-        scores = np.concatenate([[v.score for v in OracleJudge()(t)] for t in trajectories])
+        scores = [v.score for t in trajectories for v in OracleJudge()(t) if v.score is not None]
         result = {"success": float(np.mean([t.won for t in trajectories])), "score": float(np.mean(scores))}
         write_atomically(path, json.dumps(result) + "\n")
     result = json.loads(path.read_text("utf-8"))

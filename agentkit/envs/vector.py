@@ -3,8 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+import attrs
 import gymnasium as gym
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers import Autoreset
 
 Wrapper = Callable[[gym.Env], gym.Env]
 
@@ -43,9 +45,40 @@ def make_vec(
             env = wrapper(env)
         return env
 
-    factories = [build] * num_envs
+    return vectorize([build] * num_envs, mode=mode, autoreset_mode=autoreset_mode)
+
+
+def vectorize(
+    factories: Sequence[Callable[[], gym.Env]],
+    *,
+    mode: Literal["sync", "async"] = "sync",
+    autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
+) -> gym.vector.VectorEnv:
+    """`make_vec` for environments that are built by functions.
+
+    Raises:
+        ValueError: ``mode`` is unknown.
+    """
+    if mode not in ("sync", "async"):
+        raise ValueError(f"mode must be 'sync' or 'async', got {mode!r}")
     if mode == "sync":
         return SyncVectorEnv(factories, copy=False, autoreset_mode=autoreset_mode)
-    if mode == "async":
+    if autoreset_mode is not AutoresetMode.NEXT_STEP:
         return AsyncVectorEnv(factories, shared_memory=False, autoreset_mode=autoreset_mode)
-    raise ValueError(f"mode must be 'sync' or 'async', got {mode!r}")
+    # Without shared memory, Gymnasium's worker does not note a reset() after an episode's end, resets once more, and so
+    # swallows the first action. Here the worker never resets by itself: the `Autoreset` wrapper does, in the same way.
+    vector = AsyncVectorEnv(
+        [_NextStep(factory) for factory in factories], shared_memory=False, autoreset_mode=AutoresetMode.DISABLED
+    )
+    vector.autoreset_mode = vector.metadata["autoreset_mode"] = AutoresetMode.NEXT_STEP
+    return vector
+
+
+@attrs.frozen
+class _NextStep:
+    """Builds an environment that resets itself in the step after an episode's end."""
+
+    factory: Callable[[], gym.Env]
+
+    def __call__(self) -> gym.Env:
+        return Autoreset(self.factory())

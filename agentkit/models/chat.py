@@ -1,8 +1,8 @@
 """Chat prompts as token ids, in which text from outside can never become a chat turn.
 
-A page or an observation may hold ``<|im_start|>``. Here contents are tokenised with special tokens switched off, and only
-the special tokens of the chat template itself become special ids. Tokenisers split text at special tokens first, so
-encoding the pieces between them gives the same ids as encoding the whole chat.
+A page or an observation may hold ``<|im_start|>``. Here contents are tokenised with special tokens switched off, and
+only the special tokens of the chat template itself become special ids. Tokenisers split text at special tokens first,
+so encoding the pieces between them gives the same ids as encoding the whole chat.
 """
 
 import re
@@ -113,6 +113,6 @@ class ChatEncoder:
         expected = self.tokenizer(whole, add_special_tokens=False)["input_ids"]
         if list(prompt.ids + self.encode_text(prompt.tail)) != list(expected):
             raise ValueError(
-                f"{type(self.tokenizer).__name__} encodes a chat differently from its parts, so contents cannot be kept "
-                "apart from chat turns; use a tokenizer that splits text at special tokens"
+                f"{type(self.tokenizer).__name__} encodes a chat differently from its parts, so contents cannot be "
+                "kept apart from chat turns; use a tokenizer that splits text at special tokens"
             )

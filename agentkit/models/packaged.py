@@ -22,7 +22,7 @@ class LocalModel(NamedTuple):
 
 
 def cache_folder() -> Path:
-    """Where converted checkpoints are kept: ``$AGENTKIT_CACHE``, else ``$XDG_CACHE_HOME/agentkit``, else ``~/.cache/agentkit``."""
+    """Where converted checkpoints are kept: ``$AGENTKIT_CACHE``, else ``agentkit`` in the user's cache folder."""
     if os.environ.get("AGENTKIT_CACHE"):
         return Path(os.environ["AGENTKIT_CACHE"])
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agentkit"
@@ -62,7 +62,7 @@ def packaged_gguf() -> Path:
 
 
 def convert_gguf(target: Path, gguf: Path | None = None) -> Path:
-    """Convert the GGUF file to a checkpoint folder that `from_pretrained` loads; ``target`` appears whole or not at all."""
+    """Convert the GGUF file to a checkpoint folder for `from_pretrained`; ``target`` appears whole or not at all."""
     torch = require("torch", "models")
     transformers = require("transformers", "models")
     source = gguf if gguf is not None else packaged_gguf()

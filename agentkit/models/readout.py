@@ -1,7 +1,8 @@
 """`ConstrainedReadout`: a local language model as a decision model.
 
 It never generates. Each option is scored as a whole token sequence, with the token that ends the answer, so that
-"go to shelf 1" is not favoured over "go to shelf 10" for being its beginning; the softmax over the options is the decision.
+"go to shelf 1" is not favoured over "go to shelf 10" for being its beginning; the softmax over the options is the
+decision.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,10 +34,10 @@ class ConstrainedReadout:
         model: the language model; its attention must be ``sdpa`` or ``eager``.
         tokenizer: its tokenizer; the chat template is applied when there is one.
         scoring: the log-score of an option of n tokens (terminator included): ``"sum"`` of its token log-probabilities,
-            i.e. the model's own distribution over answers; ``"mean"`` over the n tokens, which removes the preference for
-            short options; ``"pmi"``, the sum minus the option's sum after a content-free context (domain-conditional PMI,
-            Holtzman et al. 2021, arXiv 2104.08315), which removes the preference for common options at the cost of
-            scoring every question twice.
+            i.e. the model's own distribution over answers; ``"mean"`` over the n tokens, which removes the preference
+            for short options; ``"pmi"``, the sum minus the option's sum after a content-free context
+            (domain-conditional PMI, Holtzman et al. 2021, arXiv 2104.08315), which removes the preference for common
+            options at the cost of scoring every question twice.
         temperature: divides the log-scores.
         messages: query -> chat messages; replace it to change the wording.
         token_budget: the most tokens in one forward pass.
@@ -71,7 +72,7 @@ class ConstrainedReadout:
         """Load a checkpoint folder or hub name; keyword arguments are the constructor's."""
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        model = AutoModelForCausalLM.from_pretrained(name_or_path, dtype=dtype, attn_implementation="sdpa")
+        model: Any = AutoModelForCausalLM.from_pretrained(name_or_path, dtype=dtype, attn_implementation="sdpa")
         return cls(model.eval().to(device), AutoTokenizer.from_pretrained(name_or_path), **kwargs)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ConstrainedReadout":
@@ -95,19 +96,22 @@ class ConstrainedReadout:
         ]
 
     def log_scores(self, prompts: Sequence[Prompt], options: Sequence[Sequence[str]]) -> list[np.ndarray]:
-        """For each prompt and its K options: float64 of shape (K, 2), the summed log-probability and the token count."""
+        """For each prompt and its K options: float64 of shape (K, 2), summed log-probability and token count."""
         items = [self.item(prompt, choices) for prompt, choices in zip(prompts, options, strict=True)]
         scored = self.scorer.score(items)
-        return [np.array([(part.sum(), part.size) for part in parts], dtype=np.float64).reshape(-1, 2) for parts in scored]
+        return [
+            np.array([(part.sum(), part.size) for part in parts], dtype=np.float64).reshape(-1, 2) for parts in scored
+        ]
 
     def score_tokens(self, prefix: Sequence[int], continuations: Sequence[Sequence[int]]) -> list[np.ndarray]:
         """Log-probabilities, shape (n,), of each continuation's n tokens after exactly these prefix tokens."""
         return self.scorer.score([Item(tuple(prefix), tuple(map(tuple, continuations)))])[0]
 
     def item(self, prompt: Prompt, options: Sequence[str]) -> Item:
-        """The token sequences to score: the options' own tokens, after the prompt and the tail that all share with it."""
+        """The token sequences to score: the options' own tokens, after the prompt and its tail."""
         tail = self.encoder.encode_text(prompt.tail) if prompt.tail else ()
         answers = [self.encoder.answer(prompt, option) for option in options]
+        # An option that merges with the end of the tail begins earlier, and then so must all the others.
         boundary = min((common_prefix_length(tail, answer) for answer in answers), default=0)
         return Item(prompt.ids + tail[:boundary], tuple(answer[boundary:] for answer in answers))
 

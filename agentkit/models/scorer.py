@@ -133,7 +133,8 @@ class SequenceScorer:
         size = len(prefix)
         for tokens in [t for t in self._memory if t == prefix[: len(t)]]:
             del self._memory[tokens]  # the longer prefix serves whatever the shorter one did
-        self._memory[prefix] = [(layer.keys[:, :, :size], layer.values[:, :, :size]) for layer in cache.layers]
+        layers: list[Any] = cache.layers
+        self._memory[prefix] = [(layer.keys[:, :, :size], layer.values[:, :, :size]) for layer in layers]
         while len(self._memory) > self.remembered:
             self._memory.popitem(last=False)
 
@@ -152,4 +153,3 @@ def _gather(log_probabilities: torch.Tensor, wanted: Sequence[int], tree: TokenT
         torch.tensor([tree.tokens[n] for n in nodes], device=log_probabilities.device),
     ]
     return dict(zip(nodes, picked.double().cpu().tolist(), strict=True))
-

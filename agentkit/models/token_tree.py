@@ -1,8 +1,8 @@
 """Token sequences that share beginnings, laid out so that each shared token is computed once.
 
-Sequences become a trie. Its tokens are put in one row, parents before children, and an attention mask lets each token see
-exactly its ancestors, at its own depth as position. One forward pass over the row then gives every sequence the same
-hidden states as a pass of its own.
+Sequences become a trie. Its tokens are put in one row, parents before children, and an attention mask lets each token
+see exactly its ancestors, at its own depth as position. One forward pass over the row then gives every sequence the
+same hidden states as a pass of its own.
 """
 
 from collections.abc import Sequence

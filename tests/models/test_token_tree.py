@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 from agentkit.models.token_tree import Item, build_tree, common_prefix_length, group_by_prefix, pad_trees
 
 tokens = st.lists(st.integers(0, 3), min_size=1, max_size=8).map(tuple)
-items = st.lists(
-    st.builds(Item, tokens, st.lists(tokens, min_size=1, max_size=4).map(tuple)), min_size=1, max_size=5
-)
+items = st.lists(st.builds(Item, tokens, st.lists(tokens, min_size=1, max_size=4).map(tuple)), min_size=1, max_size=5)
 
 
 @given(tokens, tokens)

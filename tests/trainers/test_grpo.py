@@ -169,7 +169,8 @@ def test_training_uses_the_sampled_ids_where_reencoding_would_differ(tiny, tmp_p
     """The action is sampled as single characters; decoding and encoding it again gives other ids."""
     agent = trainer(tiny, tmp_path, num_generations=2, per_device_train_batch_size=2)
     tokenizer = agent._tokenizer
-    odd = tuple(i for letter in "look" for i in tokenizer(letter)["input_ids"]) + (tokenizer.eos_token_id,)
+    letters = (i for letter in "look" for i in tokenizer(letter)["input_ids"])
+    odd = (*letters, tokenizer.eos_token_id)
     again = tuple(tokenizer(tokenizer.decode(odd, skip_special_tokens=True))["input_ids"])
     assert again != odd[:-1]
     readout = ConstrainedReadout(tiny.model, tokenizer)

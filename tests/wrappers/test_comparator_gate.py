@@ -1,12 +1,16 @@
 """The gate: both orders, advice that does not bind, budgets, bounds, and no environment step for a withheld action."""
 
+from typing import Any
+
 import gymnasium as gym
 import pytest
+from gymnasium.error import ResetNeeded
 from gymnasium.wrappers import TimeLimit
 
 from agentkit.rollout import rollout
 from agentkit.testing import ScriptedEnv
 from agentkit.wrappers import ComparatorGateWrapper
+from tests.wrappers import judges
 
 
 def prefers(*better):
@@ -28,7 +32,7 @@ class Counting(gym.Wrapper):
         return self.env.step(action)
 
 
-def gate(comparator, **kwargs):
+def gate(comparator, **kwargs) -> tuple[Any, str, dict[str, Any]]:
     env = ComparatorGateWrapper(Counting(ScriptedEnv()), comparator, **kwargs)
     observation, info = env.reset(seed=0)
     return env, observation, info
@@ -56,7 +60,11 @@ def test_a_preferred_alternative_withholds_the_proposal():
 
 @pytest.mark.parametrize(
     ("second", "fate", "observation"),
-    [("take key", "followed", "You hold the key"), ("look", "reproposed", "You are in a hall"), ("jump", "ignored", "")],
+    [
+        ("take key", "followed", "You hold the key"),
+        ("look", "reproposed", "You are in a hall"),
+        ("jump", "ignored", ""),
+    ],
 )
 def test_the_next_proposal_goes_through_and_its_fate_is_told(second, fate, observation):
     env, _, _ = gate(prefers("take key"))
@@ -67,8 +75,9 @@ def test_the_next_proposal_goes_through_and_its_fate_is_told(second, fate, obser
     assert (info["gate"]["advice"], info["gate"]["executed"], info["gate"]["round"]) == (fate, second, 1)
 
 
-def test_winning_one_order_only_is_not_a_preference():
-    env, _, _ = gate(lambda comparisons: ["B"] * len(comparisons))
+@pytest.mark.parametrize("comparator", [judges.always_first, judges.always_second])
+def test_winning_one_order_only_is_not_a_preference(comparator):
+    env, _, _ = gate(comparator)
     *_, info = env.step("look")
     assert not info["gate"]["withheld"]
     assert info["gate"]["preferred"] == ()
@@ -180,7 +189,7 @@ def test_rollout_records_executed_steps_and_keeps_the_advice_in_view():
     trajectory = rollout(env, Follower(), seed=0, max_steps=20)[0]
     assert [s.action for s in trajectory.steps] == ["take key", "unlock chest", "take gem"]
     assert trajectory.won
-    assert all("Advice" in s.observation and s.gate["advice"] == "followed" for s in trajectory.steps)
+    assert all("Advice" in s.observation and (s.gate or {})["advice"] == "followed" for s in trajectory.steps)
 
 
 def test_candidates_are_drawn_reproducibly_and_never_the_proposal():
@@ -200,9 +209,47 @@ def test_candidates_are_drawn_reproducibly_and_never_the_proposal():
     assert "look" not in seen[0]
 
 
+def test_own_candidates_are_asked_once_each_without_the_proposal_and_k_at_most():
+    asked = []
+
+    def compare(comparisons):
+        asked.extend((c.a, c.b) for c in comparisons)
+        return ["T"] * len(comparisons)
+
+    def candidates(observation, info, proposal, k):
+        return ["sing", proposal, "sing", "dance", "jump"]
+
+    gate(compare, candidates=candidates, k=2)[0].step("look")
+    assert asked == [("look", "sing"), ("look", "dance"), ("sing", "look"), ("dance", "look")]
+
+
+def test_outside_an_episode_the_environment_says_what_is_wrong():
+    env = ComparatorGateWrapper(ScriptedEnv(max_steps=1), prefers("take key"))
+    with pytest.raises(ResetNeeded, match="has not begun"):
+        env.step("look")
+    env.reset()
+    env.step("take key")
+    with pytest.raises(ResetNeeded, match="the episode is over"):
+        env.step("look")
+
+
+def test_an_action_that_is_not_text_reaches_no_comparator():
+    env, _, _ = gate(judges.failing)
+    with pytest.raises(TypeError, match="action must be a str"):
+        env.step(1)
+
+
 @pytest.mark.parametrize(
-    "settings", [{"k": 0}, {"r": 5}, {"r": 0}, {"mode": "gentle"}, {"budget": -1}, {"rounds": 0}]
+    ("settings", "message"),
+    [
+        ({"k": 0}, "need k >= 1 and 1 <= r <= k, got k=0, r=1"),
+        ({"r": 5}, "need k >= 1 and 1 <= r <= k, got k=4, r=5"),
+        ({"r": 0}, "need k >= 1 and 1 <= r <= k, got k=4, r=0"),
+        ({"mode": "gentle"}, "mode must be 'constructive' or 'forced', got 'gentle'"),
+        ({"budget": -1}, "budget must be at least 0 or None, got -1"),
+        ({"rounds": 0}, "rounds must be at least 1, got 0"),
+    ],
 )
-def test_bad_settings(settings):
-    with pytest.raises(ValueError, match="k=|mode|budget|rounds"):
+def test_bad_settings(settings, message):
+    with pytest.raises(ValueError, match=message):
         ComparatorGateWrapper(ScriptedEnv(), prefers(), **settings)
