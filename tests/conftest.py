@@ -6,14 +6,16 @@ from pathlib import Path
 
 import pytest
 
+# Read before any test runs: importing alfworld sets ALFWORLD_DATA to a folder of its own.
+ALFWORLD_DATA = os.environ.get("ALFWORLD_DATA")
 SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data"
 
 
 @pytest.fixture(scope="session")
 def alfworld_data() -> Path:
     """A folder laid out as ALFWORLD_DATA with the real games."""
-    if os.environ.get("ALFWORLD_DATA"):
-        return Path(os.environ["ALFWORLD_DATA"])
+    if ALFWORLD_DATA:
+        return Path(ALFWORLD_DATA)
     script = SHARED / "unpack_alfworld"
     if not script.exists():
         pytest.skip("no real ALFWorld games: set ALFWORLD_DATA")

@@ -171,7 +171,8 @@ class AgentGRPOTrainer(GRPOTrainer):
 
     @property
     def _group_size(self) -> int:
-        return int(self.num_generations if self._training else self.num_generations_eval or 1)
+        size = self.num_generations if self._training else self.num_generations_eval
+        return size or 1
 
     def play(self, seeds: Sequence[int], group_size: int) -> list[TokenEpisode]:
         """Play one episode for each seed with the current policy; ``group_size`` neighbours form a group."""
@@ -183,6 +184,8 @@ class AgentGRPOTrainer(GRPOTrainer):
             ConstrainedReadout(model, self._tokenizer), self.args.system_prompt, self.args.action_temperature
         )
         rank, step = self.accelerator.process_index, self.state.global_step
+        # Where in the optimizer step this batch stands, so that a resumed run draws as an uninterrupted one does.
+        part = self._step % self.args.gradient_accumulation_steps
         try:
             return [
                 play_conversation(
@@ -190,7 +193,7 @@ class AgentGRPOTrainer(GRPOTrainer):
                     policy,
                     seed=seed,
                     group=f"step-{step}-group-{(rank * len(seeds) + i) // group_size}",
-                    rng=np.random.default_rng([self.args.seed, step, self._step, rank, i]),
+                    rng=np.random.default_rng([self.args.seed, step, part, rank, i]),
                     max_turns=self.args.max_turns,
                     max_tokens=self.args.max_completion_length or 4096,
                 )

@@ -5,15 +5,28 @@ from typing import TYPE_CHECKING, Any
 from agentkit.actors.chance import RandomActor
 
 if TYPE_CHECKING:
+    from agentkit.actors.batched import BatchedActor
     from agentkit.actors.expert import ExpertActor
+    from agentkit.actors.ordered_subgoals import OrderedSubgoalsActor
+    from agentkit.actors.prompted import PromptedActor
     from agentkit.actors.readout import ConstrainedReadoutActor
 
 _HOMES = {
+    "BatchedActor": "agentkit.actors.batched",
     "ConstrainedReadoutActor": "agentkit.actors.readout",
     "ExpertActor": "agentkit.actors.expert",
+    "OrderedSubgoalsActor": "agentkit.actors.ordered_subgoals",
+    "PromptedActor": "agentkit.actors.prompted",
 }
 
-__all__ = ["ConstrainedReadoutActor", "ExpertActor", "RandomActor"]
+__all__ = [
+    "BatchedActor",
+    "ConstrainedReadoutActor",
+    "ExpertActor",
+    "OrderedSubgoalsActor",
+    "PromptedActor",
+    "RandomActor",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""`ExpertActor`: ALFWorld players to learn from and to measure against."""
+"""`ExpertActor`: players to learn from and to measure against."""
 
 import difflib
 from collections.abc import Mapping
@@ -6,24 +6,23 @@ from typing import Any
 
 import gymnasium as gym
 
-from agentkit.envs.alfworld.env import ALFWorldEnv
 from agentkit.envs.alfworld.explorer import Explorer
-from agentkit.envs.alfworld.planner import commands, shortest_plan
 
 KINDS = ("planner", "explorer")
 
 
 class ExpertActor:
-    """An actor that solves ALFWorld tasks.
+    """An actor that solves the tasks of ALFWorld and WebShop.
 
     Args:
-        kind: "planner" knows the whole state of the moment that ``env`` is in, and answers the first action of a
-            shortest plan from there; "explorer" knows what an agent has been shown in this episode, and searches.
+        kind: "planner" knows the whole state of the moment that ``env`` is in, and answers the environment's own
+            ``expert_action()`` there (in ALFWorld the first action of a shortest plan); "explorer" plays ALFWorld
+            knowing only what an agent has been shown in this episode, and searches.
         env: the environment that is played, with any wrappers; only the planner needs it.
 
     Raises:
         ValueError: the kind is unknown, or the planner has no environment.
-        TypeError: the environment is not an `ALFWorldEnv`.
+        TypeError: the environment has no ``expert_action()``.
     """
 
     def __init__(self, kind: str = "planner", env: gym.Env | None = None):
@@ -49,19 +48,15 @@ class _Planner:
     def __init__(self, env: gym.Env | None):
         if env is None:
             raise ValueError("ExpertActor('planner') needs the environment: ExpertActor('planner', env)")
-        if not isinstance(env.unwrapped, ALFWorldEnv):
-            raise TypeError(f"ExpertActor('planner') plays ALFWorldEnv, got {type(env.unwrapped).__name__}")
-        self._env = env.unwrapped
+        if not hasattr(env.unwrapped, "expert_action"):
+            raise TypeError(
+                f"ExpertActor('planner') plays environments with an expert_action() method, such as ALFWorldEnv and "
+                f"WebShopEnv, got {type(env.unwrapped).__name__}"
+            )
+        self._env: Any = env.unwrapped
 
     def reset(self) -> None:
         """Nothing to forget: the state says it all."""
 
     def __call__(self, observation: str, info: Mapping[str, Any]) -> str:
-        engine = self._env.engine
-        if engine.world is None:
-            raise ValueError(f"{info['task_id']} is left to the stock engine, whose state the planner cannot read")
-        plan = shortest_plan(engine.world, engine.state)
-        if not plan:
-            raise ValueError(f"{info['task_id']}: {'the goal holds' if plan == () else 'no plan wins from here'}")
-        wordings = commands(engine.world, plan[0])
-        return next(command for command in wordings if command in info["admissible_actions"])
+        return self._env.expert_action()

@@ -29,7 +29,7 @@ def demo(
     seed: Seed = 0,
     teacher: Annotated[str, typer.Option(help="Whose scores train: oracle or model.")] = "oracle",
     updates: Annotated[int, typer.Option(help="Optimizer steps.", min=1)] = 4,
-    turns: Annotated[int, typer.Option(help="The most actions of an episode.", min=1)] = 10,
+    turns: Annotated[int, typer.Option(help="The most actions of an episode.", min=1)] = 8,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over instead of going on.")] = False,
 ) -> None:
     """Make games, play them with a real language model, judge, train and report: the main job end to end."""

@@ -109,10 +109,11 @@ def make_games(count: int, seed: int, out: Path, **options: Any) -> None:
 
     from agentkit.envs.alfworld.generate import make_games as make
 
-    with tqdm(total=count, unit="game", file=sys.stderr) as bar:
+    bar = tqdm(total=count, unit="game", file=sys.stderr, delay=0.2)  # nothing is drawn for arguments that are refused
 
-        def advance(done: int, total: int) -> None:
-            bar.update(done - bar.n)
+    def advance(done: int, total: int) -> None:
+        bar.update(done - bar.n)
 
+    with bar:
         made = make(out, count, seed, progress=advance, **options)
     print(f"{len(made)} games in {out}; play one with: ALFWORLD_DATA={out} agentkit play --split {options['split']}")

@@ -22,13 +22,13 @@ class DemoSettings:
     """How many games to make; at least one of each of the six task types."""
     played: int = attrs.field(default=4, validator=attrs.validators.ge(2))
     """Episodes played with the whole stack, in groups of two."""
-    turns: int = attrs.field(default=10, validator=attrs.validators.ge(1))
+    turns: int = attrs.field(default=8, validator=attrs.validators.ge(1))
     """The most actions of an episode."""
     updates: int = attrs.field(default=4, validator=attrs.validators.ge(1))
     """Optimizer steps; each plays one group."""
     group_size: int = attrs.field(default=4, validator=attrs.validators.ge(2))
     """Episodes in a group."""
-    evaluated: int = attrs.field(default=6, validator=attrs.validators.ge(1))
+    evaluated: int = attrs.field(default=4, validator=attrs.validators.ge(1))
     """Episodes for the success before and after."""
     teacher: str = attrs.field(default="oracle", validator=attrs.validators.in_(TEACHERS))
     """Whose scores train: the environment's ground truth, or the model's own hindsight judgement."""

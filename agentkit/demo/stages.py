@@ -13,7 +13,7 @@ import numpy as np
 from agentkit.actors import ConstrainedReadoutActor
 from agentkit.demo.settings import DemoFolder, DemoSettings
 from agentkit.demo.stack import agreement, full_stack, make_env, with_advantages
-from agentkit.demo.training import TrainingReport, train
+from agentkit.demo.training import TrainingReport, quieten_libraries, train
 from agentkit.envs.alfworld.generate import make_games
 from agentkit.models import ConstrainedReadout, smollm2
 from agentkit.report import score_heatmap, write_page
@@ -44,6 +44,7 @@ def run_demo(out: str | Path, settings: DemoSettings, *, fresh: bool = False, sa
         OSError, ValueError: the folder cannot be used; nothing was written.
         ImportError: an extra is missing; the message holds the pip line.
     """
+    quieten_libraries()
     folder = DemoFolder(out)
     if folder.open(settings, fresh):
         say("going on with the unfinished run in this folder")
@@ -89,11 +90,12 @@ def _play(folder: DemoFolder, settings: DemoSettings, readout: ConstrainedReadou
 def _describe(trajectory: Trajectory) -> str:
     scores = np.concatenate([trajectory.score_array("model"), trajectory.score_array("oracle")]).reshape(2, -1)
     means = [f"{np.nanmean(row):.2f}" if not np.isnan(row).all() else "unscored" for row in scores]
-    gates = sum(bool(step.gate and step.gate.get("advice")) for step in trajectory.steps)
+    totals = (trajectory.steps[-1].gate or {}).get("totals", {})
     outcome = "won" if trajectory.won else "not won"
     return (
         f"{trajectory.task_type}: {outcome} after {len(trajectory)} steps, mean score {means[0]} (model) and "
-        f"{means[1]} (oracle), advised {gates} times"
+        f"{means[1]} (oracle); gate asked {totals.get('comparisons', 0)} comparisons, advised in "
+        f"{totals.get('interventions', 0)} states"
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -46,7 +47,6 @@ def train(folder: DemoFolder, settings: DemoSettings, model: Any, tokenizer: Any
             if logs and "loss" in logs:
                 say(f"    update {state.global_step}/{settings.updates}: loss {logs['loss']:+.4f}")
 
-    _quieten()
     last = _last_checkpoint(folder)
     _keep_rollouts_until(folder, last)
     trainer = AgentGRPOTrainer(
@@ -160,10 +160,8 @@ def _keep_rollouts_until(folder: DemoFolder, checkpoint: Any) -> None:
     save_trajectories(folder.rollouts, kept)
 
 
-def _quieten() -> None:
+def quieten_libraries() -> None:
     """Leave the terminal to the demo's own lines."""
-    import os
-
     from transformers.utils import logging as transformers_logging
 
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")

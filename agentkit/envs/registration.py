@@ -4,6 +4,7 @@ import gymnasium as gym
 
 ENTRY_POINTS: dict[str, str] = {
     "agentkit/ALFWorld-v0": "agentkit.envs.alfworld:ALFWorldEnv",
+    "agentkit/WebShop-v0": "agentkit.envs.webshop:WebShopEnv",
 }
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import attrs
 
 from agentkit.decisions import Decision, Query, Question, Usage
-from agentkit.models.failures import ServiceFailure
+from agentkit.models.failures import ServiceError
 
 logger = logging.getLogger(__name__)
 
@@ -16,8 +16,8 @@ ROUNDING = 0.02
 """How far a sum of probabilities may be from 1 to be taken for rounding; such answers are normalised."""
 
 Ask: TypeAlias = Callable[[Sequence[Query]], Sequence[Decision]]
-"""Sends one request about queries that share a context; raises `ServiceFailure`."""
-Run: TypeAlias = Callable[[Sequence[Callable[[], Sequence[Decision]]]], Sequence[Sequence[Decision] | ServiceFailure]]
+"""Sends one request about queries that share a context; raises `ServiceError`."""
+Run: TypeAlias = Callable[[Sequence[Callable[[], Sequence[Decision]]]], Sequence[Sequence[Decision] | ServiceError]]
 
 
 @attrs.frozen
@@ -93,11 +93,11 @@ def ask_in_groups(queries: Sequence[Query], size: int, ask: Ask, run: Run) -> li
         answers = run([_request(ask, [queries[i] for i in group]) for group in groups])
         halves: list[list[int]] = []
         for group, answer in zip(groups, answers, strict=True):
-            if isinstance(answer, ServiceFailure) and answer.rejected and len(group) > 1:
+            if isinstance(answer, ServiceError) and answer.rejected and len(group) > 1:
                 halves += [group[: len(group) // 2], group[len(group) // 2 :]]
                 continue
             for place, i in enumerate(group):
-                failed = isinstance(answer, ServiceFailure)
+                failed = isinstance(answer, ServiceError)
                 decisions[i] = Decision(queries[i].question, unscored=answer.reason) if failed else answer[place]
         groups = halves
     log_unscored(decisions)

@@ -1,6 +1,7 @@
 """What went wrong with a service, in words that are safe to log: no key, no request, no page."""
 
 import json
+import logging
 import math
 import re
 import time
@@ -20,7 +21,7 @@ LONGEST_QUOTE = 200
 _KEY_LIKE = re.compile(r"(?i)(bearer\s+\S+|\b(?:sk|pk|key|tsk)[-_][\w-]{6,})")
 
 
-class ServiceFailure(Exception):
+class ServiceError(Exception):
     """A request that brought no answer.
 
     Args:
@@ -30,9 +31,7 @@ class ServiceFailure(Exception):
         retry_after: seconds that the service asks to wait, if it says so.
     """
 
-    def __init__(
-        self, reason: str, *, passing: bool = False, rejected: bool = False, retry_after: float | None = None
-    ):
+    def __init__(self, reason: str, *, passing: bool = False, rejected: bool = False, retry_after: float | None = None):
         super().__init__(reason)
         self.reason = reason
         self.passing = passing
@@ -42,7 +41,7 @@ class ServiceFailure(Exception):
 
 @attrs.frozen
 class ErrorReader:
-    """Turns the exceptions of a client library into `ServiceFailure`.
+    """Turns the exceptions of a client library into `ServiceError`.
 
     Args:
         timeout: the library's exception for a request that took too long.
@@ -60,32 +59,32 @@ class ErrorReader:
         """The result of ``request()``.
 
         Raises:
-            ServiceFailure: the library raised one of its exceptions, or could not read the answer.
+            ServiceError: the library raised one of its exceptions, or could not read the answer.
         """
         try:
             return request()
         # Without "from": a library's exception may hold the request and its headers.
         except self.timeout:
-            raise ServiceFailure("the request timed out", passing=True) from None
+            raise ServiceError("the request timed out", passing=True) from None
         except self.api as error:
             raise self._failure(error) from None
         except (json.JSONDecodeError, UnicodeDecodeError):
-            raise ServiceFailure("the answer is not JSON", passing=True) from None
+            raise ServiceError("the answer is not JSON", passing=True) from None
 
-    def _failure(self, error: Exception) -> ServiceFailure:
+    def _failure(self, error: Exception) -> ServiceError:
         status = getattr(error, "status_code", None) or getattr(error, "status", None)
         if isinstance(error, self.connection) or not isinstance(status, int):
             if isinstance(error, self.connection):
-                return ServiceFailure("the connection failed", passing=True)
-            return ServiceFailure(f"the request failed: {redact(str(error), self.secrets)}")
+                return ServiceError("the connection failed", passing=True)
+            return ServiceError(f"the request failed: {redact(str(error), self.secrets)}")
         if status < HTTPStatus.BAD_REQUEST:
-            return ServiceFailure("the answer has not the promised form", passing=True)
+            return ServiceError("the answer has not the promised form", passing=True)
         if status in CREDENTIALS:
-            return ServiceFailure(f"the service refused the credentials ({_named(status)})")
+            return ServiceError(f"the service refused the credentials ({_named(status)})")
         words = "" if status in PASSING else redact(_message(getattr(error, "body", None)), self.secrets)
         response = getattr(error, "response", None)
         headers = getattr(error, "headers", None) if response is None else response.headers
-        return ServiceFailure(
+        return ServiceError(
             f"the service answered {_named(status)}" + (f": {words}" if words else ""),
             passing=status in PASSING,
             rejected=status in REJECTIONS,
@@ -109,6 +108,31 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         if math.isfinite(seconds):
             return max(0.0, seconds)
     return None
+
+
+@attrs.frozen
+class _Concealer(logging.Filter):
+    """Takes secrets out of log records."""
+
+    secrets: tuple[str, ...] = attrs.field(repr=False)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        if any(secret in message for secret in self.secrets):
+            for secret in self.secrets:
+                message = message.replace(secret, "[redacted]")
+            record.msg, record.args = message, ()
+        return True
+
+
+def conceal(logger_name: str, secrets: tuple[str, ...]) -> None:
+    """Keep secrets out of a library's log.
+
+    The libraries hide the headers that they send; but a server may repeat a key in its answer, whose text some of them
+    log when debugging.
+    """
+    if secrets:
+        logging.getLogger(logger_name).addFilter(_Concealer(secrets))  # an equal filter is added only once
 
 
 def redact(text: str, secrets: tuple[str, ...] = ()) -> str:

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 import attrs
 
 from agentkit.extras import require
-from agentkit.models.failures import ServiceFailure
+from agentkit.models.failures import ServiceError
 
 T = TypeVar("T")
 
-_positive = attrs.validators.gt(0)
+_positive = attrs.validators.gt(0.0)
 
 
 @attrs.frozen
@@ -30,16 +30,16 @@ class Limits:
     """How often a request is sent before it counts as failed."""
     timeout: float = attrs.field(default=30.0, validator=_positive)
     """For one complete answer, however slowly its bytes trickle in."""
-    first_wait: float = attrs.field(default=0.5, validator=attrs.validators.ge(0))
+    first_wait: float = attrs.field(default=0.5, validator=attrs.validators.ge(0.0))
     """Before the first retry; doubled each time, and shortened by up to half at random."""
-    longest_wait: float = attrs.field(default=60.0, validator=attrs.validators.ge(0))
+    longest_wait: float = attrs.field(default=60.0, validator=attrs.validators.ge(0.0))
     """A service that asks to wait longer (Retry-After) is not asked again."""
     deadline: float = attrs.field(default=600.0, validator=_positive)
     """For a whole batch; what is not answered by then is unscored."""
 
 
 class RequestRunner:
-    """Runs a batch of requests within `Limits`; what fails comes back as a `ServiceFailure` in its place.
+    """Runs a batch of requests within `Limits`; what fails comes back as a `ServiceError` in its place.
 
     A service that answers 429 with Retry-After is left alone by all requests for that long.
 
@@ -53,7 +53,7 @@ class RequestRunner:
         self._lock = threading.Lock()
         self._next_start = 0.0
 
-    def __call__(self, requests: Sequence[Callable[[], T]]) -> list[T | ServiceFailure]:
+    def __call__(self, requests: Sequence[Callable[[], T]]) -> list[T | ServiceError]:
         """One result or failure for each request, in order."""
         if not requests:
             return []
@@ -62,7 +62,7 @@ class RequestRunner:
             futures = [pool.submit(self._persist, request, ends) for request in requests]
             return [future.result() for future in futures]
 
-    def _persist(self, request: Callable[[], T], ends: float) -> T | ServiceFailure:
+    def _persist(self, request: Callable[[], T], ends: float) -> T | ServiceError:
         limits, tenacity = self.limits, self._tenacity
 
         def too_long(state: Any) -> bool:
@@ -71,22 +71,22 @@ class RequestRunner:
         retrying = tenacity.Retrying(
             stop=tenacity.stop_any(tenacity.stop_after_attempt(limits.attempts), too_long),
             wait=self._wait,
-            retry=tenacity.retry_if_exception(lambda error: isinstance(error, ServiceFailure) and error.passing),
+            retry=tenacity.retry_if_exception(lambda error: isinstance(error, ServiceError) and error.passing),
             reraise=True,
         )
         try:
             return retrying(self._attempt, request, ends)
-        except ServiceFailure as failure:
+        except ServiceError as failure:
             return failure
 
     def _attempt(self, request: Callable[[], T], ends: float) -> T:
         pause, left = self._claim_start(), ends - time.monotonic()
         if pause >= left:
-            raise ServiceFailure(f"the batch was not finished within {self.limits.deadline:g} s")
+            raise ServiceError(f"the batch was not finished within {self.limits.deadline:g} s")
         time.sleep(pause)
         try:
             return within(request, min(self.limits.timeout, left - pause))
-        except ServiceFailure as failure:
+        except ServiceError as failure:
             if failure.retry_after is not None and failure.retry_after <= self.limits.longest_wait:
                 with self._lock:
                     self._next_start = max(self._next_start, time.monotonic() + failure.retry_after)
@@ -115,7 +115,7 @@ def within(request: Callable[[], T], seconds: float) -> T:
     A client's own time-out is for each read, so a server that sends a byte now and then is never timed out by it.
 
     Raises:
-        ServiceFailure: it took longer.
+        ServiceError: it took longer.
     """
     answers: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
 
@@ -129,7 +129,7 @@ def within(request: Callable[[], T], seconds: float) -> T:
     try:
         answer, error = answers.get(timeout=max(0.0, seconds))
     except queue.Empty:
-        raise ServiceFailure(f"no complete answer within {seconds:.3g} s", passing=True) from None
+        raise ServiceError(f"no complete answer within {seconds:.3g} s", passing=True) from None
     if error is not None:
         raise error
     return answer

@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from agentkit.extras import require
-from agentkit.models.failures import ErrorReader
+from agentkit.models.failures import ErrorReader, conceal
 from agentkit.models.limits import Limits
 
 
@@ -28,5 +28,6 @@ def open_client(client: Any, base_url: str | None, api_key: str | None, limits: 
             raise ValueError("no API key: set OPENAI_API_KEY, or give api_key= or the base_url= of a server without")
         client = openai.OpenAI(base_url=base_url, api_key=key)
     secrets = (str(client.api_key),) if client.api_key not in (None, "", "none") else ()
+    conceal("openai", secrets)
     reader = ErrorReader(openai.APITimeoutError, openai.APIConnectionError, openai.OpenAIError, secrets)
     return client.with_options(max_retries=0, timeout=limits.timeout), reader

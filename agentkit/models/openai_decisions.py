@@ -5,7 +5,7 @@ from typing import Any
 
 from agentkit.decisions import Decision, Query, Question, Usage
 from agentkit.models.answers import OptionNames, ask_in_groups, option_names, sound_decision
-from agentkit.models.failures import ServiceFailure
+from agentkit.models.failures import ServiceError
 from agentkit.models.limits import Limits, RequestRunner
 from agentkit.models.openai_client import open_client
 
@@ -62,10 +62,12 @@ class OpenAIDecisions:
 
     def _ask(self, queries: Sequence[Query]) -> list[Decision]:
         names = [option_names(query.question.options) for query in queries]
-        fitting = [i for i, n in enumerate(names) if queries[i].question.kind != "choice" or len(n.names) <= MOST_CHOICES]
+        fitting = [
+            i for i, n in enumerate(names) if queries[i].question.kind != "choice" or len(n.names) <= MOST_CHOICES
+        ]
         body = self._send(queries[0], {f"q{i}": request_question(queries[i].question, names[i]) for i in fitting})
         answers = _by_name(body.get("answers"), fitting)
-        usage = _usage(body.get("usage"))
+        usage = _usage(body.get("usage")) if body else Usage()
         decisions = []
         for i, query in enumerate(queries):
             # The context is sent once, so the request's whole cost stands with its first question.
@@ -89,9 +91,9 @@ class OpenAIDecisions:
             )
         )
         # The library builds its answer objects without checking them.
-        body = answer.to_dict() if hasattr(answer, "to_dict") else None
+        body = answer.to_dict(warnings=False) if hasattr(answer, "to_dict") else None
         if not isinstance(body, dict) or not isinstance(body.get("answers"), list):
-            raise ServiceFailure("the answer has not the promised form", passing=True)
+            raise ServiceError("the answer has not the promised form", passing=True)
         return body
 
 

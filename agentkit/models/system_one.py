@@ -7,9 +7,12 @@ from typing import Any
 from agentkit.decisions import Decision, Query, Usage
 from agentkit.extras import require
 from agentkit.models.answers import ask_in_groups
-from agentkit.models.failures import ErrorReader
+from agentkit.models.failures import ErrorReader, ServiceError, conceal
 from agentkit.models.limits import Limits, RequestRunner
 from agentkit.models.typed_questions import state, typed_decisions, typed_questions
+
+NO_KEY = "none"
+"""Sent to servers that need no key, since the client insists on one."""
 
 
 class SystemOne:
@@ -44,27 +47,21 @@ class SystemOne:
         if questions_per_request < 1:
             raise ValueError(f"questions_per_request must be at least 1, got {questions_per_request!r}")
         sdk = require("typesafe_sdk", "api")
-        pydantic = require("pydantic", "api")
-        if client is None:
-            key = api_key or os.environ.get("TYPESAFE_API_KEY") or ("none" if base_url else "")
-            if not key:
-                raise ValueError("no API key: set TYPESAFE_API_KEY, or give api_key= or the base_url= of a server without")
-            client = sdk.TypeSafeClient(base_url=base_url, api_key=key)
         self.model = model
         self.questions_per_request = questions_per_request
-        self._client = client
         self._run = RequestRunner(limits or Limits())
-        # The client does its own retries unless told otherwise, and knows nothing of other requests' Retry-After.
+        self._client = client if client is not None else _open_client(sdk, base_url, api_key)
+        config = getattr(self._client, "_config", None)  # for the key that no error text may hold
+        keys = (api_key, getattr(config, "api_key", None))
+        secrets = tuple(key for key in keys if key and key != NO_KEY)
+        conceal("typesafe_sdk", secrets)
+        self._errors = ErrorReader(
+            sdk.TypeSafeAPITimeoutError, sdk.TypeSafeAPIConnectionError, sdk.TypeSafeError, secrets
+        )
+        # The client's own retries know nothing of other requests' Retry-After.
         self._no_retries = sdk.RetryPolicy(max_retries=0)
         # Its own answer type rejects the whole response for one bad number.
-        self._answer_type = pydantic.create_model("Answers", answers=(Any, None), usage=(Any, None))
-        config = getattr(client, "_config", None)
-        self._errors = ErrorReader(
-            sdk.TypeSafeAPITimeoutError,
-            sdk.TypeSafeAPIConnectionError,
-            sdk.TypeSafeError,
-            tuple(key for key in (api_key, getattr(config, "api_key", None)) if key and key != "none"),
-        )
+        self._answer_type = require("pydantic", "api").create_model("Answers", answers=(Any, None), usage=(Any, None))
         self.identity = f"system-one {getattr(config, 'base_url', base_url)} {model}"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "SystemOne":
@@ -85,7 +82,16 @@ class SystemOne:
                 response_model=self._answer_type,
             )
         )
+        if not isinstance(answer.answers, dict):
+            raise ServiceError("the answer has not the promised form", passing=True)
         counts = answer.usage if isinstance(answer.usage, dict) else {}
         tokens = [counts.get(name) for name in ("input_tokens", "output_tokens")]
         usage = Usage(*(count if isinstance(count, int) else 0 for count in tokens), requests=1)
         return typed_decisions(queries, answer.answers, usage)
+
+
+def _open_client(sdk: Any, base_url: str | None, api_key: str | None) -> Any:
+    key = api_key or os.environ.get("TYPESAFE_API_KEY") or (NO_KEY if base_url else "")
+    if not key:
+        raise ValueError("no API key: set TYPESAFE_API_KEY, or give api_key= or the base_url= of a server without")
+    return sdk.TypeSafeClient(base_url=base_url, api_key=key)

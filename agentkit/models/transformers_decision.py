@@ -6,7 +6,7 @@ from typing import Any
 from agentkit.decisions import Decision, Query, Usage
 from agentkit.extras import require
 from agentkit.models.answers import ask_in_groups
-from agentkit.models.failures import ServiceFailure
+from agentkit.models.failures import ServiceError
 from agentkit.models.typed_questions import state, typed_decisions, typed_questions
 
 
@@ -41,15 +41,15 @@ class TransformersDecision:
         try:
             answers = self.pipeline(request)
         except ValueError as error:  # what the pipeline raises for questions it does not take
-            raise ServiceFailure(f"the pipeline rejects the question: {error}", rejected=True) from error
+            raise ServiceError(f"the pipeline rejects the question: {error}", rejected=True) from error
         return typed_decisions(queries, answers, Usage(requests=1))
 
 
-def _one_by_one(requests: Sequence[Callable[[], Sequence[Decision]]]) -> list[Sequence[Decision] | ServiceFailure]:
-    results: list[Sequence[Decision] | ServiceFailure] = []
+def _one_by_one(requests: Sequence[Callable[[], Sequence[Decision]]]) -> list[Sequence[Decision] | ServiceError]:
+    results: list[Sequence[Decision] | ServiceError] = []
     for request in requests:
         try:
             results.append(request())
-        except ServiceFailure as failure:
+        except ServiceError as failure:
             results.append(failure)
     return results

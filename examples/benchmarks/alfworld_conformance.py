@@ -12,6 +12,9 @@ winning. Compared after the reset and each step: feedback, admissible commands i
 Needs `pip install "gym-agentkit[alfworld]"` and ALFWORLD_DATA. The exit status is 1 when anything differs.
 """
 
+# CI arguments: --games 2
+# CI data: ALFWORLD_DATA
+
 import argparse
 import json
 import os

@@ -10,6 +10,9 @@ environments, growth over long runs, snapshots, and what a step's time is spent 
 Needs `pip install "gym-agentkit[alfworld]"` and ALFWORLD_DATA.
 """
 
+# CI arguments: --games 1
+# CI data: ALFWORLD_DATA
+
 import argparse
 import gc
 import json

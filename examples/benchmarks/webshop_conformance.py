@@ -5,6 +5,9 @@
 The data folder holds WebShop's 1,000-product files and ``reference/`` with the recordings.
 """
 
+# CI arguments:
+# CI data: WEBSHOP_DATA
+
 import argparse
 import json
 import lzma

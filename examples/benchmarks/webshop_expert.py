@@ -3,6 +3,9 @@
 python examples/benchmarks/webshop_expert.py --data ../shared/data/webshop --goals 500
 """
 
+# CI arguments: --goals 20
+# CI data: WEBSHOP_DATA
+
 import argparse
 import os
 

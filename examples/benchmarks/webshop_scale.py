@@ -3,6 +3,8 @@
 python examples/benchmarks/webshop_scale.py --products 100000
 """
 
+# CI arguments: --products 500
+
 import argparse
 import subprocess
 import sys

@@ -6,6 +6,9 @@ The original text environment took 56 steps/s without its search; it needs Java 
 beside this one. Times are processor time of one process, so that other work on the machine counts little.
 """
 
+# CI arguments:
+# CI data: WEBSHOP_DATA
+
 import argparse
 import json
 import lzma

@@ -70,7 +70,7 @@ def test_bad_arguments_are_named() -> None:
         ExpertActor("planer")
     with pytest.raises(ValueError, match=r"needs the environment: ExpertActor\('planner', env\)"):
         ExpertActor("planner")
-    with pytest.raises(TypeError, match="plays ALFWorldEnv, got CartPoleEnv"):
+    with pytest.raises(TypeError, match=r"expert_action\(\) method.*got CartPoleEnv"):
         ExpertActor("planner", gym.make("CartPole-v1"))
 
 

@@ -12,6 +12,7 @@ from gymnasium.error import ResetNeeded
 from agentkit.envs.alfworld.engines import Engine, check_engine, make_engine
 from agentkit.envs.alfworld.games import choose_games, did_you_mean, index_by_task_id, task_id_of, task_type_of
 from agentkit.envs.alfworld.moment import Moment, first_moment, next_moment
+from agentkit.envs.alfworld.planner import commands, shortest_plan
 from agentkit.envs.alfworld.schedule import EpochOrder, game_of_seed
 from agentkit.envs.alfworld.world import GameFileError
 from agentkit.envs.contract import TextSpace, check_action
@@ -187,6 +188,22 @@ class ALFWorldEnv(gym.Env[str, str]):
         self.engine.restore(snapshot.engine)
         self._moment = snapshot.moment
         return snapshot.moment.turn.feedback, self._info(snapshot.moment)
+
+    def expert_action(self) -> str:
+        """The first action of a shortest plan from here, with knowledge of the whole state.
+
+        Raises:
+            ResetNeeded: no game was started.
+            ValueError: no plan wins from here, or the game is played by the stock engine, whose state it cannot read.
+        """
+        world = self.engine.world
+        if world is None:
+            raise ValueError(f"{self._task_id} is left to the stock engine, whose state the planner cannot read")
+        plan = shortest_plan(world, self.engine.state)
+        if not plan:
+            raise ValueError(f"{self._task_id}: {'the goal holds' if plan == () else 'no plan wins from here'}")
+        admissible = self._moment.turn.admissible_commands if self._moment is not None else ()
+        return next(command for command in commands(world, plan[0]) if command in admissible)
 
     def _task_id_running(self) -> str:
         if self._path is None:
