@@ -39,7 +39,7 @@ def demo(
 @app.command("eval")
 def evaluate(
     env: EnvId = "agentkit/ALFWorld-v0",
-    actor: Annotated[str, typer.Option(help="random, expert or readout.")] = "random",
+    actor: Annotated[str, typer.Option(help="random, expert, explorer (ALFWorld) or readout.")] = "random",
     split: Split = "valid_unseen",
     limit: Annotated[int, typer.Option(help="How many episodes.", min=1)] = 10,
     max_steps: Annotated[int, typer.Option(help="Actions an episode.", min=1)] = 50,

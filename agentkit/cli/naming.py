@@ -8,7 +8,7 @@ import gymnasium as gym
 import agentkit  # noqa: F401 - registers the environments
 from agentkit.rollout import Actor
 
-ACTORS = ("random", "expert", "readout")
+ACTORS = ("random", "expert", "explorer", "readout")
 
 
 def make_env(env_id: str, **options: Any) -> gym.Env:
@@ -34,10 +34,10 @@ def make_actor(name: str, env: gym.Env, seed: int) -> Actor:
         from agentkit.actors import RandomActor
 
         return RandomActor(seed)
-    if name == "expert":
+    if name in ("expert", "explorer"):
         from agentkit.actors import ExpertActor
 
-        return ExpertActor("planner", env)
+        return ExpertActor("planner" if name == "expert" else name, env)
     if name == "readout":
         from agentkit.actors import ConstrainedReadoutActor
         from agentkit.models import ConstrainedReadout, smollm2

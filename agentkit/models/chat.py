@@ -7,11 +7,26 @@ so encoding the pieces between them gives the same ids as encoding the whole cha
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import attrs
 
 Message = Mapping[str, str]
+
+_LINES = re.compile(r"(?<=\S\n)(?=[A-Za-z])")
+"""Where a text may be cut so that its lines are encoded (and remembered) one by one: many questions about one context
+then share their encoding. Only cuts that common tokenizers make themselves; others are tried out at construction."""
+
+_SAMPLE_LINES = (
+    "Goal: put a mug in/on desk 1.\n",
+    "Step 12: look\n",
+    "Result: \u00e9\n",
+    "a b.\n",
+    "X\n",
+    "it's 5!\n",
+    "end",
+)
 
 _MARK = "\ue000{}\ue001"  # private-use characters, which no template holds
 _CANARY: tuple[Message, ...] = (
@@ -41,20 +56,37 @@ class ChatEncoder:
             self._added.setdefault(token, token_id)
         ordered = sorted(map(re.escape, self._added), key=len, reverse=True)
         self._splitter = re.compile(f"({'|'.join(ordered)})") if ordered else None
-        self._segments: dict[str, tuple[int, ...]] = {}
+        self._texts: dict[str, tuple[int, ...]] = {}
+        self._pieces: dict[str, tuple[int, ...]] = {}
+        self._splits_lines = self._lines_are_independent()
         self.terminator = self._find_terminator()
         self._check()
 
     def encode_text(self, text: str) -> tuple[int, ...]:
         """Ids of plain text; whatever it holds, none of them is a special token."""
-        ids = self._segments.get(text)
+        known = self._texts.get(text)
+        if known is None:
+            pieces = _LINES.split(text) if self._splits_lines else [text]
+            known = tuple(chain.from_iterable(map(self._encode_piece, pieces)))
+            if len(self._texts) >= 4096:  # a bound, so that long runs do not grow
+                self._texts.clear()
+            self._texts[text] = known
+        return known
+
+    def _encode_piece(self, text: str) -> tuple[int, ...]:
+        ids = self._pieces.get(text)
         if ids is None:
             encoded = self.tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
             ids = tuple(encoded)
-            if len(self._segments) >= 4096:  # a bound, so that long runs do not grow
-                self._segments.clear()
-            self._segments[text] = ids
+            if len(self._pieces) >= 65536:
+                self._pieces.clear()
+            self._pieces[text] = ids
         return ids
+
+    def _lines_are_independent(self) -> bool:
+        """Whether this tokenizer treats a line the same alone as in a text, tried on lines of many kinds."""
+        whole = "".join(_SAMPLE_LINES)
+        return tuple(chain.from_iterable(map(self._encode_piece, _LINES.split(whole)))) == self._encode_piece(whole)
 
     def prompt(self, messages: Sequence[Message]) -> Prompt:
         """The chat up to the assistant's answer."""

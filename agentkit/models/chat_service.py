@@ -11,6 +11,7 @@ from agentkit.models.chat import Message
 from agentkit.models.failures import ServiceError
 from agentkit.models.limits import Limits, RequestRunner
 from agentkit.models.openai_client import open_client
+from agentkit.models.sending import Travel
 
 MOST_ALTERNATIVES = 20
 """The most tokens per position of which OpenAI's chat endpoint tells the log-probability."""
@@ -98,7 +99,12 @@ class ServerChat:
         """Learnt from the first replies; None = not known yet."""
         self._run = RequestRunner(limits or Limits())
         self._client, self._errors = open_client(client, base_url, api_key, self._run.limits)
+        arguments = {"model": model, "base_url": base_url, "limits": limits, "disarm": disarm, "extra": extra}
+        self._travel = Travel(arguments, client is not None or api_key is not None, "OPENAI_API_KEY")
         self.identity = f"chat {self._client.base_url} {model} {sorted(self.extra.items())}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._travel.reduce(type(self))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ServerChat":
         return self

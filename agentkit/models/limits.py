@@ -80,12 +80,12 @@ class RequestRunner:
             return failure
 
     def _attempt(self, request: Callable[[], T], ends: float) -> T:
-        pause, left = self._claim_start(), ends - time.monotonic()
-        if pause >= left:
+        start = self._claim_start(ends)
+        if start is None:
             raise ServiceError(f"the batch was not finished within {self.limits.deadline:g} s")
-        time.sleep(pause)
+        time.sleep(max(0.0, start - time.monotonic()))
         try:
-            return within(request, min(self.limits.timeout, left - pause))
+            return within(request, min(self.limits.timeout, ends - start))
         except ServiceError as failure:
             if failure.retry_after is not None and failure.retry_after <= self.limits.longest_wait:
                 with self._lock:
@@ -99,14 +99,15 @@ class RequestRunner:
         longest = min(self.limits.longest_wait, self.limits.first_wait * 2.0 ** (state.attempt_number - 1))
         return longest * random.uniform(0.5, 1.0)  # so that requests that failed together do not return together
 
-    def _claim_start(self) -> float:
-        """Seconds until this request may begin."""
+    def _claim_start(self, ends: float) -> float | None:
+        """When (on the monotonic clock) this request may begin; None, and nothing claimed, if that is too late."""
         per_minute = self.limits.requests_per_minute
         with self._lock:
-            now = time.monotonic()
-            start = max(now, self._next_start)
+            start = max(time.monotonic(), self._next_start)
+            if start >= ends:
+                return None
             self._next_start = start + (60.0 / per_minute if per_minute else 0.0)
-        return start - now
+        return start
 
 
 def within(request: Callable[[], T], seconds: float) -> T:

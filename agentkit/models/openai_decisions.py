@@ -8,6 +8,7 @@ from agentkit.models.answers import OptionNames, ask_in_groups, option_names, so
 from agentkit.models.failures import ServiceError
 from agentkit.models.limits import Limits, RequestRunner
 from agentkit.models.openai_client import open_client
+from agentkit.models.sending import Travel
 
 QUESTIONS_PER_REQUEST = 400
 """The most questions that one request may hold."""
@@ -51,7 +52,17 @@ class OpenAIDecisions:
         self.questions_per_request = questions_per_request
         self._run = RequestRunner(limits or Limits())
         self._client, self._errors = open_client(client, base_url, api_key, self._run.limits)
+        arguments = {
+            "model": model,
+            "base_url": base_url,
+            "limits": limits,
+            "questions_per_request": questions_per_request,
+        }
+        self._travel = Travel(arguments, client is not None or api_key is not None, "OPENAI_API_KEY")
         self.identity = f"openai-decisions {self._client.base_url} {model}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._travel.reduce(type(self))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "OpenAIDecisions":
         return self

@@ -81,6 +81,14 @@ class ConstrainedReadout:
 
     def __call__(self, queries: Sequence[Query]) -> list[Decision]:
         """One decision for each query, in order."""
+        together: dict[tuple[str, str], list[int]] = {}
+        for i, query in enumerate(queries):
+            together.setdefault((query.system, query.context), []).append(i)
+        order = [i for indices in together.values() for i in indices]
+        decisions = dict(zip(order, self._decide_all([queries[i] for i in order]), strict=True))
+        return [decisions[i] for i in range(len(queries))]
+
+    def _decide_all(self, queries: Sequence[Query]) -> list[Decision]:
         prompts = [self.encoder.prompt(self.messages(query)) for query in queries]
         options = [query.question.options for query in queries]
         log_scores = self.log_scores(prompts, options)

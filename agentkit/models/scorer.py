@@ -2,7 +2,7 @@
 
 import inspect
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from agentkit.models.token_tree import (
     build_tree,
     common_prefix_length,
     group_by_prefix,
-    pad_trees,
 )
 
 KeyValues = list[tuple[torch.Tensor, torch.Tensor]]
@@ -56,7 +55,10 @@ class SequenceScorer:
 
     @torch.inference_mode()
     def score(self, items: Sequence[Item]) -> list[list[np.ndarray]]:
-        """For each item, for each continuation of n tokens: their n log-probabilities, float64 of shape (n,)."""
+        """For each item, for each continuation of n tokens: their n log-probabilities, float64 of shape (n,).
+
+        Neighbouring items with a common beginning are computed together, so put those that share one side by side.
+        """
         results: list[list[np.ndarray]] = [[] for _ in items]
         groups = group_by_prefix(items, self.token_budget)
         trees = [build_tree([items[i] for i in group]) for group in groups]
@@ -80,42 +82,61 @@ class SequenceScorer:
                 batches.append([i])
         return batches
 
-    def _attention_mask(self, mask: np.ndarray) -> torch.Tensor:
-        boolean = torch.from_numpy(mask).to(self.model.device)
+    def _attention_mask(self, boolean: torch.Tensor) -> torch.Tensor:
         if self._boolean_mask:
             return boolean
         lowest = torch.finfo(self.model.dtype).min
         return torch.zeros(boolean.shape, dtype=self.model.dtype, device=boolean.device).masked_fill(~boolean, lowest)
 
     def _batched(self, trees: Sequence[TokenTree]) -> list[dict[int, float]]:
-        arrays = pad_trees(trees, pad_token=0)
+        """Two passes: the chains, plainly causal, then what branches off them, under a mask."""
         self.tokens_computed += sum(map(len, trees))
-        wanted = sorted({start for tree in trees for start in _scored_nodes(tree)})
+        device = self.model.device
+        # The last token of a chain is scored from, so it goes with the branches.
+        chains = [tree.shared - 1 for tree in trees]
+        cache = self._encode_chains(trees, chains)
+        branches = [(tree.tokens[c:], tree.depths[c:], tree.ends[c:]) for tree, c in zip(trees, chains, strict=True)]
+        tokens, depths, ends = (_padded(column, device) for column in zip(*branches, strict=True))
+        wanted = [sorted(node - c for node in _scored_nodes(tree)) for tree, c in zip(trees, chains, strict=True)]
+        everyone = sorted(set().union(*wanted))
         logits = self.model(
-            input_ids=torch.from_numpy(arrays["tokens"]).to(self.model.device),
-            position_ids=torch.from_numpy(arrays["positions"]).to(self.model.device),
-            attention_mask=self._attention_mask(arrays["mask"]),
-            logits_to_keep=torch.tensor(wanted, device=self.model.device),
-            use_cache=False,
+            input_ids=tokens,
+            position_ids=depths,
+            attention_mask=self._attention_mask(_branch_mask(torch.tensor(chains, device=device)[:, None], ends)),
+            logits_to_keep=torch.tensor(everyone, device=device),
+            use_cache=True,
+            **{self._cache_argument: cache},
         ).logits
-        log_probabilities = torch.log_softmax(logits.float(), dim=-1)
-        return [_gather(log_probabilities[row], wanted, tree) for row, tree in enumerate(trees)]
+        rows = {node: row for row, node in enumerate(everyone)}
+        return [
+            _gather(logits[b], {node + c: rows[node] for node in wanted[b]}, tree)
+            for b, (tree, c) in enumerate(zip(trees, chains, strict=True))
+        ]
+
+    def _encode_chains(self, trees: Sequence[TokenTree], chains: Sequence[int]) -> DynamicCache:
+        """Keys and values of the first ``chains[b]`` tokens of each tree, padded on the right."""
+        cache = DynamicCache()
+        if max(chains):
+            tokens = _padded([tree.tokens[:c] for tree, c in zip(trees, chains, strict=True)], self.model.device)
+            self.model(input_ids=tokens, logits_to_keep=1, use_cache=True, **{self._cache_argument: cache})
+        return cache
 
     def _remembering(self, tree: TokenTree) -> list[dict[int, float]]:
         past, known = self._recall(tuple(tree.tokens[: tree.shared]))
         self.tokens_computed += len(tree) - known
+        device = self.model.device
         wanted = sorted(_scored_nodes(tree))
         cache = DynamicCache(ddp_cache_data=past) if past else DynamicCache()
         logits = self.model(
-            input_ids=torch.tensor([tree.tokens[known:]], device=self.model.device),
-            position_ids=torch.tensor([tree.depths[known:]], device=self.model.device),
-            attention_mask=self._attention_mask(tree.mask()[None, None, known:]),
-            logits_to_keep=torch.tensor([w - known for w in wanted], device=self.model.device),
-            **{self._cache_argument: cache},
+            input_ids=torch.tensor([tree.tokens[known:]], device=device),
+            position_ids=torch.tensor([tree.depths[known:]], device=device),
+            attention_mask=self._attention_mask(torch.from_numpy(tree.mask()[None, None, known:]).to(device)),
+            logits_to_keep=torch.tensor([w - known for w in wanted], device=device),
             use_cache=True,
+            **{self._cache_argument: cache},
         ).logits
         self._remember(tuple(tree.tokens[: tree.shared]), cache)
-        return [_gather(torch.log_softmax(logits[0].float(), dim=-1), wanted, tree)]
+        return [_gather(logits[0], {node: row for row, node in enumerate(wanted)}, tree)]
 
     def _recall(self, prefix: Tokens) -> tuple[KeyValues, int]:
         """The longest remembered beginning of ``prefix``, at most all but its last token (whose logits are needed)."""
@@ -144,12 +165,40 @@ def _scored_nodes(tree: TokenTree) -> set[int]:
     return {tree.parents[node] for paths in tree.paths for path in paths for node in path}
 
 
-def _gather(log_probabilities: torch.Tensor, wanted: Sequence[int], tree: TokenTree) -> dict[int, float]:
-    """Node -> its log-probability after its parent, for every token of every continuation."""
+def _gather(logits: torch.Tensor, rows: Mapping[int, int], tree: TokenTree) -> dict[int, float]:
+    """Node -> its log-probability after its parent, for every token of every continuation.
+
+    ``rows`` says in which row of ``logits``, shape (R, V), the distribution after a node stands.
+    """
     nodes = sorted({node for paths in tree.paths for path in paths for node in path})
-    rows = {node: row for row, node in enumerate(wanted)}
-    picked = log_probabilities[
-        torch.tensor([rows[tree.parents[n]] for n in nodes], device=log_probabilities.device),
-        torch.tensor([tree.tokens[n] for n in nodes], device=log_probabilities.device),
-    ]
+    used = torch.tensor([rows[tree.parents[n]] for n in nodes], device=logits.device)
+    tokens = torch.tensor([tree.tokens[n] for n in nodes], device=logits.device)
+    needed, place = used.unique(return_inverse=True)
+    picked = torch.log_softmax(logits[needed].float(), dim=-1)[place, tokens]
     return dict(zip(nodes, picked.double().cpu().tolist(), strict=True))
+
+
+def _branch_mask(chains: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
+    """What branch tokens see: their own chain, then their ancestors.
+
+    Args:
+        chains: shape (B, 1), the length of each chain.
+        ends: shape (B, S), `TokenTree.ends` of the branch tokens.
+
+    Returns:
+        Bool of shape (B, 1, S, longest chain + S).
+    """
+    size = ends.shape[1]
+    index = torch.arange(size, device=ends.device)
+    own = (index[None, None, :] <= index[None, :, None]) & (index[None, :, None] < (ends - chains)[:, None, :])
+    own |= (index[:, None] == index[None, :])[None]  # padding sees itself, so that no softmax runs over nothing
+    before = torch.arange(int(chains.max()), device=ends.device)[None, :] < chains
+    return torch.cat([before[:, None, :].expand(-1, size, -1), own], dim=2)[:, None]
+
+
+def _padded(rows: Sequence[Sequence[int]], device: torch.device) -> torch.Tensor:
+    """Integers of unequal lengths as one tensor of shape (B, longest), filled up with 0 on the right."""
+    array = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
+    for b, row in enumerate(rows):
+        array[b, : len(row)] = row
+    return torch.from_numpy(array).to(device)

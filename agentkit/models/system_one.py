@@ -9,6 +9,7 @@ from agentkit.extras import require
 from agentkit.models.answers import ask_in_groups
 from agentkit.models.failures import ErrorReader, ServiceError, conceal
 from agentkit.models.limits import Limits, RequestRunner
+from agentkit.models.sending import Travel
 from agentkit.models.typed_questions import state, typed_decisions, typed_questions
 
 NO_KEY = "none"
@@ -62,7 +63,17 @@ class SystemOne:
         self._no_retries = sdk.RetryPolicy(max_retries=0)
         # Its own answer type rejects the whole response for one bad number.
         self._answer_type = require("pydantic", "api").create_model("Answers", answers=(Any, None), usage=(Any, None))
+        arguments = {
+            "model": model,
+            "base_url": base_url,
+            "limits": limits,
+            "questions_per_request": questions_per_request,
+        }
+        self._travel = Travel(arguments, client is not None or api_key is not None, "TYPESAFE_API_KEY")
         self.identity = f"system-one {getattr(config, 'base_url', base_url)} {model}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._travel.reduce(type(self))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "SystemOne":
         return self

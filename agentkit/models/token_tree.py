@@ -6,7 +6,6 @@ same hidden states as a pass of its own.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import attrs
 import numpy as np
@@ -42,13 +41,18 @@ def common_prefix_length(a: Sequence[int], b: Sequence[int]) -> int:
 
 @attrs.define
 class TokenTree:
-    """N unique tokens of some items; the first ``shared`` of them are a chain that every sequence begins with."""
+    """N unique tokens of some items, in depth-first order, so that what follows a token stands in one run after it.
+
+    The first ``shared`` tokens are a chain that every sequence begins with.
+    """
 
     tokens: list[int]
     depths: list[int]
     """Position of each token in its sequences."""
     parents: list[int]
     """Index of the token before it; -1 for the first."""
+    ends: list[int]
+    """One past the last descendant of each token: j is an ancestor of i, or i itself, when j <= i < ends[j]."""
     shared: int
     paths: list[list[list[int]]]
     """For each item, for each continuation: the indices of its tokens."""
@@ -58,61 +62,59 @@ class TokenTree:
 
     def mask(self) -> np.ndarray:
         """Bool array of shape (N, N): row i is True at i and at its ancestors."""
-        size, shared = len(self.tokens), self.shared
-        mask = np.zeros((size, size), dtype=bool)
-        mask[:, :shared] = np.tri(size, shared, dtype=bool)
-        for i in range(shared, size):
-            parent = self.parents[i]
-            if parent >= shared:
-                mask[i, shared:] = mask[parent, shared:]
-            mask[i, i] = True
-        return mask
+        index = np.arange(len(self.tokens))
+        return (index[None, :] <= index[:, None]) & (index[:, None] < np.asarray(self.ends)[None, :])
 
 
 def build_tree(items: Sequence[Item]) -> TokenTree:
     """The trie of all sequences of some items (which should share a long beginning)."""
-    shared = len(items[0].prefix)
-    for item in items[1:]:
-        shared = common_prefix_length(items[0].prefix[:shared], item.prefix)
-    chain = list(items[0].prefix[:shared])
-    tree = TokenTree(chain, list(range(shared)), list(range(-1, shared - 1)), shared, [])
-    children: dict[tuple[int, int], int] = {}
-
-    def walk(node: int, depth: int, sequence: Sequence[int]) -> list[int]:
-        path = []
-        for token in sequence:
-            child = children.get((node, token))
-            if child is None:
-                child = len(tree.tokens)
-                tree.tokens.append(token)
-                tree.depths.append(depth)
-                tree.parents.append(node)
-                children[node, token] = child
-            path.append(child)
-            node, depth = child, depth + 1
-        return path
-
-    for item in items:
-        rest = walk(shared - 1, shared, item.prefix[shared:])
-        start = rest[-1] if rest else shared - 1
-        tree.paths.append([walk(start, len(item.prefix), c) for c in item.continuations])
+    first = items[0].prefix
+    shared = min(common_prefix_length(first, item.prefix) for item in items)
+    rests = {(i, k): item.prefix[shared:] + c for i, item in enumerate(items) for k, c in enumerate(item.continuations)}
+    tree = TokenTree(list(first[:shared]), list(range(shared)), list(range(-1, shared - 1)), [], shared, [])
+    places: dict[tuple[int, int], list[int]] = {}
+    open_path: list[int] = []  # the nodes from the chain down to the last one that was made
+    spelled: Tokens = ()
+    # In sorted order each sequence leaves the one before it once and for all, which makes the numbering depth-first.
+    for key, rest in sorted(rests.items(), key=lambda pair: pair[1]):
+        keep = common_prefix_length(spelled, rest)
+        del open_path[keep:]
+        for token in rest[keep:]:
+            tree.parents.append(open_path[-1] if open_path else shared - 1)
+            tree.depths.append(shared + len(open_path))
+            open_path.append(len(tree.tokens))
+            tree.tokens.append(token)
+        spelled = rest
+        places[key] = list(open_path)
+    tree.ends = _ends(tree.parents)
+    for i, item in enumerate(items):
+        own = len(item.prefix) - shared
+        tree.paths.append([places[i, k][own:] for k in range(len(item.continuations))])
     return tree
 
 
+def _ends(parents: Sequence[int]) -> list[int]:
+    """One past the last descendant of each node of a depth-first numbering."""
+    ends = list(range(1, len(parents) + 1))
+    for node in range(len(parents) - 1, 0, -1):
+        parent = parents[node]
+        if parent >= 0 and ends[node] > ends[parent]:
+            ends[parent] = ends[node]
+    return ends
+
+
 def group_by_prefix(items: Sequence[Item], token_budget: int) -> list[list[int]]:
-    """Indices of the items, in groups that share at least half of their prefixes and fit the budget.
+    """Indices of neighbouring items, in groups that share at least half of their prefixes and fit the budget.
 
     ``token_budget`` bounds the tokens of a group's tree (a single item may exceed it).
     """
-    order = sorted(range(len(items)), key=lambda i: items[i].prefix)
     groups: list[list[int]] = []
     shared, used = 0, 0
-    for i in order:
-        item = items[i]
+    for i, item in enumerate(items):
         own = sum(map(len, item.continuations))
         if groups:
             first = items[groups[-1][0]].prefix
-            overlap = min(shared, common_prefix_length(first, item.prefix))
+            overlap = common_prefix_length(first[:shared], item.prefix)
             added = len(item.prefix) - overlap + own
             if overlap * 2 >= max(len(item.prefix), len(first)) and used + added <= token_budget:
                 groups[-1].append(i)
@@ -121,22 +123,3 @@ def group_by_prefix(items: Sequence[Item], token_budget: int) -> list[list[int]]
         groups.append([i])
         shared, used = len(item.prefix), len(item.prefix) + own
     return groups
-
-
-def pad_trees(trees: Sequence[TokenTree], pad_token: int) -> dict[str, Any]:
-    """Arrays for one forward pass over a batch of trees.
-
-    Returns:
-        ``tokens`` and ``positions`` of shape (B, N) and a bool ``mask`` of shape (B, 1, N, N), right-padded; a padding
-        token sees itself alone, so that no softmax runs over nothing.
-    """
-    width = max(map(len, trees))
-    tokens = np.full((len(trees), width), pad_token, dtype=np.int64)
-    positions = np.zeros((len(trees), width), dtype=np.int64)
-    mask = np.zeros((len(trees), 1, width, width), dtype=bool)
-    mask[:, 0, np.arange(width), np.arange(width)] = True
-    for row, tree in enumerate(trees):
-        size = len(tree)
-        tokens[row, :size], positions[row, :size] = tree.tokens, tree.depths
-        mask[row, 0, :size, :size] = tree.mask()
-    return {"tokens": tokens, "positions": positions, "mask": mask}

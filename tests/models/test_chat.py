@@ -82,3 +82,11 @@ def test_a_tokenizer_without_template_gets_plain_text(smol):
     assert prompt.ids == ()
     assert prompt.tail == "Be brief.\n\nGoal: put a mug on the desk.\n\nYou see a desk 1.\n\n"
     assert encoder.terminator == (tokenizer.eos_token_id,)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet="aB 1\n\té☕'.", max_size=40))
+def test_line_by_line_encoding_equals_that_of_the_whole(encoder, text):
+    whole = encoder.tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
+    assert encoder._splits_lines
+    assert list(encoder.encode_text(text)) == whole

@@ -13,7 +13,7 @@ from agentkit.decisions import Decision, Query, Question, Usage
 from agentkit.models import Calibrated, ConstrainedReadout, Lettered, Listed, Rotated
 from agentkit.models.labels import option_labels
 from agentkit.testing import ScriptedModel
-from tests.models.known_choices import known_choices, reversed_options
+from examples.benchmarks.option_order import known_choices, measure
 
 HOT = Question("Is it hot?")
 
@@ -194,6 +194,15 @@ def test_wrappers_are_shared_and_never_copied() -> None:
         assert copy.deepcopy(wrapped) is wrapped
 
 
+def test_flips_and_right_choices_are_counted_over_both_orders() -> None:
+    choices = [(choice("a", "b"), "a"), (choice("c", "d"), "c")]
+    # "a" is chosen in both orders; then whatever stands first, so once "c" and once "d".
+    found = measure(Biased([2, 1], a=10.0), choices)
+    assert (found.flip_rate, found.accuracy, found.tokens) == (0.5, 0.75, 40)
+    places = [query.question.options.index(right) for query, right in known_choices()]
+    assert [places.count(i) for i in range(4)] == [5, 5, 5, 5]
+
+
 def test_wrappers_are_named_after_what_they_wrap() -> None:
     model = ScriptedModel()
     assert Rotated(Lettered(model)).identity is None
@@ -202,28 +211,16 @@ def test_wrappers_are_named_after_what_they_wrap() -> None:
     assert Calibrated(Listed(model), ("N/A",)).identity == "calibrated ('N/A',)(listed(m))"
 
 
-def flip_rate(model: Any, choices: int) -> tuple[float, float]:
-    """How often the choice changes when the options are reversed, and how often it is right (in both orders)."""
-    queries, right = zip(*known_choices()[:choices], strict=True)
-    forth = [d.choice for d in model(queries)]
-    back = [d.choice for d in model([reversed_options(query) for query in queries])]
-    flips = np.mean([a != b for a, b in zip(forth, back, strict=True)])
-    hits = np.mean([[a == r for a, r in zip(found, right, strict=True)] for found in (forth, back)])
-    return float(flips), float(hits)
-
-
 @pytest.mark.slow
 def test_rotations_lower_the_flip_rate_of_smollm2(smol: Any) -> None:
     readout = ConstrainedReadout(*smol)
     listed = Listed(readout)
     models = {"words": readout, "listed": listed, "adaptive": Rotated(listed, "adaptive"), "rotated": Rotated(listed)}
-    table = {name: flip_rate(model, 20) for name, model in models.items()}
-    for name, (flips, hits) in table.items():
-        print(f"{name:10} flip rate {flips:.3f}, right {hits:.3f}")
-    assert table["words"][0] == 0.0  # options that the prompt does not list have no places
-    assert table["rotated"][0] <= table["listed"][0] / 2
-    assert table["adaptive"][0] <= table["listed"][0]
-    assert table["rotated"][1] >= table["listed"][1]
+    table = {name: measure(model, known_choices()) for name, model in models.items()}
+    assert table["words"].flip_rate == 0.0  # options that the prompt does not list have no places
+    assert table["rotated"].flip_rate <= table["listed"].flip_rate / 2
+    assert table["adaptive"].flip_rate <= table["listed"].flip_rate / 2
+    assert table["rotated"].accuracy >= table["listed"].accuracy
 
 
 @pytest.mark.parametrize("count", [1, 2, 300])

@@ -69,6 +69,16 @@ def test_requests_begin_at_the_pace_that_is_set_and_across_calls() -> None:
     assert max(starts) - min(starts) >= 7 * 0.05 - 0.02
 
 
+def test_requests_that_came_too_late_do_not_delay_the_next_batch() -> None:
+    runner = RequestRunner(Limits(requests_per_minute=300, deadline=0.3))
+    results = runner([Scripted("ok") for _ in range(50)])
+    assert results[:2] == ["ok", "ok"]
+    assert {str(result) for result in results[2:]} == {"the batch was not finished within 0.3 s"}
+    begun = time.monotonic()
+    assert runner([Scripted("ok")]) == ["ok"]
+    assert time.monotonic() - begun < 2  # 50 claimed places would take 10 s
+
+
 def test_attempts_are_bounded_and_only_what_passes_is_retried() -> None:
     run = RequestRunner(Limits(attempts=3, first_wait=0.001))
     never, later, final = Scripted(passing()), Scripted(passing(), passing(), "ok"), Scripted(ServiceError("no"))

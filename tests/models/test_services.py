@@ -2,6 +2,7 @@
 
 import json
 import math
+import pickle
 import sys
 from typing import Any
 
@@ -11,7 +12,7 @@ from agentkit.decisions import Decision, Query, Question, Usage
 from agentkit.models import OpenAIDecisions, Prompted, SystemOne
 from agentkit.models.answers import groups_by_context, option_names, sound_decision
 from tests.models.misbehaving_server import MisbehavingServer, Reaction, answers, status
-from tests.models.test_failures import GOOD, KEY, QUICK, Make, make_openai, make_system_one
+from tests.models.test_failures import GOOD, KEY, QUICK, Make, make_openai, make_prompted, make_system_one
 
 pytest.importorskip("openai")
 pytest.importorskip("typesafe_sdk")
@@ -301,6 +302,20 @@ def test_a_client_of_ones_own_is_used() -> None:
         assert SystemOne(client=client, limits=QUICK)([Query("A", HOT)])[0].unscored is None
         assert server.exchanges[0].headers["x-mine"] == "1"
         assert server.bodies[0]["model"] == "own"
+
+
+@pytest.mark.parametrize("maker", [OpenAIDecisions, SystemOne, Prompted.server])
+def test_a_backend_travels_to_other_processes_without_its_key(maker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("TYPESAFE_API_KEY", KEY)
+    make = {OpenAIDecisions: make_openai, SystemOne: make_system_one, Prompted.server: make_prompted}[maker]
+    with MisbehavingServer(answers(GOOD[make])) as server:
+        sent = pickle.dumps(maker("m", base_url=server.url, limits=QUICK))
+        assert KEY.encode() not in sent
+        assert pickle.loads(sent)([Query("A", HOT)])[0].value == pytest.approx(0.75)
+        assert any(KEY in value for value in server.exchanges[0].headers.values())
+        with pytest.raises(TypeError, match=r"keys are not pickled; set (OPENAI|TYPESAFE)_API_KEY and leave both out"):
+            pickle.dumps(make(server.url))
 
 
 @typed_backends

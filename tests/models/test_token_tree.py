@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentkit.models.token_tree import Item, build_tree, common_prefix_length, group_by_prefix, pad_trees
+from agentkit.models.token_tree import Item, build_tree, common_prefix_length, group_by_prefix
 
 tokens = st.lists(st.integers(0, 3), min_size=1, max_size=8).map(tuple)
 items = st.lists(st.builds(Item, tokens, st.lists(tokens, min_size=1, max_size=4).map(tuple)), min_size=1, max_size=5)
@@ -56,11 +56,12 @@ def test_groups_hold_every_item_once(group, budget):
             assert len(build_tree([group[i] for i in members])) <= budget
 
 
-def test_padding_sees_itself_alone():
-    small, large = (build_tree([Item((1, 2), ((3,),))]), build_tree([Item((1, 2, 3, 4), ((5,),))]))
-    arrays = pad_trees([small, large], pad_token=9)
-    assert arrays["tokens"].tolist() == [[1, 2, 3, 9, 9], [1, 2, 3, 4, 5]]
-    assert arrays["mask"][0, 0, 3].tolist() == [False, False, False, True, False]
+@given(items)
+def test_descendants_stand_in_one_run(group):
+    tree = build_tree(group)
+    for node, end in enumerate(tree.ends):
+        descendants = {i for i in range(len(tree)) if node in spelled(tree, i)[1]}
+        assert descendants == set(range(node, end))
 
 
 @pytest.mark.parametrize(("prefix", "continuations"), [((), ((1,),)), ((1,), ((),))])
