@@ -11,6 +11,16 @@ ALFWORLD_DATA = os.environ.get("ALFWORLD_DATA")
 SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data"
 
 
+@pytest.fixture(autouse=True)
+def _keep_alfworld_data():
+    """Undo what importing alfworld in a test does to ALFWORLD_DATA, which later tests and commands would read."""
+    yield
+    if ALFWORLD_DATA is None:
+        os.environ.pop("ALFWORLD_DATA", None)
+    else:
+        os.environ["ALFWORLD_DATA"] = ALFWORLD_DATA
+
+
 @pytest.fixture(scope="session")
 def alfworld_data() -> Path:
     """A folder laid out as ALFWORLD_DATA with the real games."""

@@ -28,14 +28,17 @@ PUBLIC_NAMES = {
     "agentkit": (
         "Step Trajectory Question Decision Verdict rollout evaluate make_vec load_trajectories save_trajectories"
     ),
-    "agentkit.actors": "ConstrainedReadoutActor RandomActor ExpertActor",
-    "agentkit.models": "ConstrainedReadout smollm2",
+    "agentkit.actors": "ConstrainedReadoutActor PromptedActor RandomActor ExpertActor OrderedSubgoalsActor",
+    "agentkit.models": "ConstrainedReadout Prompted OpenAIDecisions SystemOne Cached smollm2",
     "agentkit.wrappers": (
         "JudgeRewardWrapper RoleCreditWrapper ComparatorGateWrapper RecordTrajectoryWrapper TextualizeWrapper"
         " ReplaySnapshot"
     ),
     "agentkit.judges": "StepJudge RoleJudge PairwiseComparator OracleJudge",
-    "agentkit.credit": "outcome_advantages centered_step_scores role_credits combine broadcast_to_tokens",
+    "agentkit.credit": (
+        "outcome_advantages centered_step_scores role_credits discounted_step_returns anchor_state_advantages combine"
+        " broadcast_to_tokens"
+    ),
     "agentkit.trainers": "AgentGRPOTrainer AgentGRPOConfig",
     "agentkit.testing": "check_wrapper check_text_env check_judge ScriptedEnv ScriptedModel",
 }

@@ -58,6 +58,7 @@ class ChatEncoder:
         self._splitter = re.compile(f"({'|'.join(ordered)})") if ordered else None
         self._texts: dict[str, tuple[int, ...]] = {}
         self._pieces: dict[str, tuple[int, ...]] = {}
+        self._rendered: dict[tuple[tuple[str, ...], bool], str] = {}
         self._splits_lines = self._lines_are_independent()
         self.terminator = self._find_terminator()
         self._check()
@@ -106,7 +107,16 @@ class ChatEncoder:
         return Prompt(ids[len(self.terminator) :], tail)
 
     def _render(self, messages: Sequence[Message], add_generation_prompt: bool) -> str:
-        marked = [{**m, "content": _MARK.format(i)} for i, m in enumerate(messages)]
+        """The chat with marks for contents, which depends on the roles alone and so is rendered once for each."""
+        key = (tuple(message["role"] for message in messages), add_generation_prompt)
+        if key not in self._rendered:
+            if len(self._rendered) >= 4096:
+                self._rendered.clear()
+            self._rendered[key] = self._render_roles(*key)
+        return self._rendered[key]
+
+    def _render_roles(self, roles: Sequence[str], add_generation_prompt: bool) -> str:
+        marked = [{"role": role, "content": _MARK.format(i)} for i, role in enumerate(roles)]
         if self.tokenizer.chat_template is None:
             return "\n\n".join(m["content"] for m in marked) + ("\n\n" if add_generation_prompt else "")
         return self.tokenizer.apply_chat_template(marked, tokenize=False, add_generation_prompt=add_generation_prompt)

@@ -97,6 +97,8 @@ def test_unscored_decisions_are_asked_again(tmp_path: Path) -> None:
     cache = Cached(model, tmp_path, identity="scripted")
     queries = [Query("A", HOT), Query("B", HOT), Query("A", HOT)]
     assert [d.unscored is None for d in cache(queries)] == [False, True, False]
+    with sqlite3.connect(tmp_path / "decisions.sqlite") as database:
+        assert database.execute("SELECT COUNT(*) FROM decisions").fetchone() == (1,)
     assert [d.value for d in cache(queries)] == [0.75, 0.5, 0.75]
 
 
