@@ -20,7 +20,8 @@ app.add_typer(games, name="games")
 
 Seed = Annotated[int, typer.Option(help="Same seed, same run.")]
 EnvId = Annotated[str, typer.Option("--env", help="A registered environment id.")]
-Split = Annotated[str, typer.Option(help="train, valid_seen or valid_unseen.")]
+Split = Annotated[str | None, typer.Option(help="A split of the environment; default: its own default.")]
+GameSplit = Annotated[str, typer.Option(help="train, valid_seen or valid_unseen.")]
 
 
 @app.command()
@@ -40,7 +41,7 @@ def demo(
 def evaluate(
     env: EnvId = "agentkit/ALFWorld-v0",
     actor: Annotated[str, typer.Option(help="random, expert, explorer (ALFWorld) or readout.")] = "random",
-    split: Split = "valid_unseen",
+    split: Split = None,
     limit: Annotated[int, typer.Option(help="How many episodes.", min=1)] = 10,
     max_steps: Annotated[int, typer.Option(help="Actions an episode.", min=1)] = 50,
     seed: Seed = 0,
@@ -53,8 +54,8 @@ def evaluate(
 @app.command()
 def play(
     env: EnvId = "agentkit/ALFWorld-v0",
-    split: Split = "valid_unseen",
-    task_id: Annotated[str | None, typer.Option(help="One game; see the error for the known ones.")] = None,
+    split: Split = None,
+    task_id: Annotated[str | None, typer.Option(help="One ALFWorld game, <task folder>/<trial folder>.")] = None,
     seed: Seed = 0,
 ) -> None:
     """Play one game yourself in the terminal."""
@@ -75,7 +76,7 @@ def make_games(
     count: Annotated[int, typer.Option(help="How many games.")] = 12,
     seed: Seed = 0,
     out: Annotated[Path, typer.Option(help="Becomes an ALFWORLD_DATA folder.")] = Path("games"),
-    split: Split = "train",
+    split: GameSplit = "train",
     task_type: Annotated[list[str] | None, typer.Option(help="Only this task type; may be repeated.")] = None,
     room: Annotated[list[int] | None, typer.Option(help="Only this ALFRED room; may be repeated.")] = None,
     distractors: Annotated[int | None, typer.Option(help="Objects that the task is not about.")] = None,

@@ -1,5 +1,6 @@
 """What the commands do."""
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,7 +34,7 @@ def demo(*, out: Path, seed: int, teacher: str, updates: int, turns: int, fresh:
 
 
 def evaluate(
-    env_id: str, actor_name: str, *, split: str, limit: int, max_steps: int, seed: int, save: Path | None
+    env_id: str, actor_name: str, *, split: str | None, limit: int, max_steps: int, seed: int, save: Path | None
 ) -> None:
     """Play, with progress on stderr, and print the table."""
     from tqdm import tqdm
@@ -54,28 +55,29 @@ def evaluate(
     finally:
         bar.close()
     if done:
-        print(f"{env_id}, {split}, actor {actor_name}, {len(done)} episodes of at most {max_steps} steps")
+        where = env_id if split is None else f"{env_id}, {split}"
+        print(f"{where}: actor {actor_name}, {len(done)} episodes of at most {max_steps} steps")
         print(Evaluation(trajectories=done).table())
 
 
-def play(env_id: str, *, split: str, task_id: str | None, seed: int) -> None:
+def play(env_id: str, *, split: str | None, task_id: str | None, seed: int) -> None:
     """One game in the terminal: type an action or its number, Enter lists them, Ctrl-D ends."""
-    env = make_env(env_id, split=split, task_id=task_id)
-    observation, info = env.reset(seed=seed)
+    env = make_env(env_id, split=split, task_id=task_id, render_mode="ansi")
+    _, info = env.reset(seed=seed)
     print("Type an action or its number; Enter lists the actions, Ctrl-D ends.\n")
-    print(observation)
-    ended = False
+    print(env.render())
+    ended, reward = False, 0.0
     while not ended:
         action = _ask(info["admissible_actions"])
         if action is None:
             print("\nGood-bye.")
             return
-        observation, _, terminated, truncated, info = env.step(action)
-        print(f"\n{observation}")
+        _, reward, terminated, truncated, info = env.step(action)
+        print(f"\n{env.render()}")
         for milestone in info.get("milestones", ()):
             print(f"  * {milestone}")
         ended = terminated or truncated
-    print("\nYou won!" if info["won"] else "\nThe episode is over.")
+    print("\nYou won!" if info["won"] else f"\nThe episode is over; the last reward was {reward:g}.")
 
 
 def _ask(actions: Sequence[str]) -> str | None:
@@ -86,11 +88,15 @@ def _ask(actions: Sequence[str]) -> str | None:
         except EOFError:
             return None
         if line.isdigit() and 1 <= int(line) <= len(actions):
-            print(f"({actions[int(line) - 1]})")
-            return actions[int(line) - 1]
-        if line:
+            chosen = actions[int(line) - 1]
+            if not re.search("<[^<>]+>", chosen):
+                print(f"({chosen})")
+                return chosen
+            print(f"Type {chosen} and put in your own words.")
+        elif line:
             return line
-        print("\n".join(f"{number:>3}  {action}" for number, action in enumerate(actions, start=1)))
+        else:
+            print("\n".join(f"{number:>3}  {action}" for number, action in enumerate(actions, start=1)))
 
 
 def report(trajectories: Path, out: Path) -> None:

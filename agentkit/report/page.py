@@ -45,6 +45,7 @@ def _episode(trajectory: Trajectory) -> dict[str, Any]:
     judges = list(dict.fromkeys(judge for step in trajectory.steps for judge in step.scores))
     return {
         "trajectory": trajectory,
+        "final": readable(trajectory.final_observation),
         "judges": judges,
         "outcome": "won" if trajectory.won else "truncated" if trajectory.truncated else "not won",
         "steps": [_row(step, judges) for step in trajectory.steps],
@@ -56,6 +57,7 @@ def _row(step: Step, judges: Sequence[str]) -> dict[str, Any]:
     kind = "milestone" if step.milestones else "no-op" if step.state_changed is False else ""
     return {
         "step": step,
+        "seen": readable(step.observation),
         "kind": kind,
         "raw": f"{raw:g}",
         "shaped": "" if step.shaped_reward is None else f"{step.shaped_reward:.2f}",
@@ -64,6 +66,11 @@ def _row(step: Step, judges: Sequence[str]) -> dict[str, Any]:
         "scores": [_score(step, judge) for judge in judges],
         "gate": _gate(step.gate),
     }
+
+
+def readable(text: str) -> str:
+    """A shop page, whose parts WebShop separates by ``[SEP]``, with a line for each part; other texts as they are."""
+    return text.replace(" [SEP] ", "\n")
 
 
 def _score(step: Step, judge: str) -> dict[str, Any]:

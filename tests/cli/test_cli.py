@@ -77,6 +77,16 @@ def test_play_takes_actions_numbers_and_the_end_of_input(games):
     assert done.stdout.rstrip().endswith("Good-bye.")
 
 
+def test_play_shows_shop_pages_and_buys():
+    pytest.importorskip("rapidfuzz")
+    done = agentkit("play", "--env", "agentkit/WebShop-v0", stdin="1\nsearch[console table]\n\n")
+    assert done.returncode == 0, done.stderr
+    assert "[SEP]" not in done.stdout
+    assert "Instruction" in done.stdout
+    assert "put in your own words" in done.stdout
+    assert "click[" in done.stdout
+
+
 def test_play_can_be_won(games):
     import json
 

@@ -44,6 +44,12 @@ def test_every_step_shows_its_signals_and_text_cannot_become_markup(tmp_path):
     assert "http" not in page
 
 
+def test_a_shop_page_has_a_line_for_each_part(tmp_path):
+    step = Step(observation="WebShop [SEP] Instruction: [SEP] a chair", action="click[search]", reward=0.0)
+    page = write_page(tmp_path / "p.html", {"": [Trajectory(goal="", steps=[step])]}).read_text("utf-8")
+    assert "WebShop\nInstruction:\na chair" in page
+
+
 def test_the_heatmap_is_a_png_for_episodes_of_unequal_length(tmp_path):
     short = Trajectory(goal="", steps=episode().steps[:1])
     target = score_heatmap(tmp_path / "scores.png", [episode(), short], ["judge"])
