@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from agentkit.caching import cache_folder
 from agentkit.extras import require
 
 GGUF_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -19,13 +20,6 @@ class LocalModel(NamedTuple):
 
     model: Any
     tokenizer: Any
-
-
-def cache_folder() -> Path:
-    """Where converted checkpoints are kept: ``$AGENTKIT_CACHE``, else ``agentkit`` in the user's cache folder."""
-    if os.environ.get("AGENTKIT_CACHE"):
-        return Path(os.environ["AGENTKIT_CACHE"])
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agentkit"
 
 
 def smollm2(folder: str | os.PathLike[str] | None = None, dtype: str = "float32") -> LocalModel:

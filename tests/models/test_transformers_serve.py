@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from agentkit.caching import cache_folder
 from agentkit.decisions import Query, Question
 from agentkit.models import Limits, Prompted, SystemOne, TransformersDecision
-from agentkit.models.packaged import cache_folder
 from examples.decision_backends import QUERIES, serve
 
 pytestmark = pytest.mark.slow

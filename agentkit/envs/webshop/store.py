@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from agentkit.caching import cache_folder
 from agentkit.envs.webshop.analysis import analyzer
 from agentkit.envs.webshop.bm25 import BM25Index
 from agentkit.envs.webshop.goals import count_goals, shuffled_order
@@ -23,13 +23,6 @@ logger = logging.getLogger(__name__)
 
 FORMAT = 1
 """Changes when files in the cache folder change their meaning, so that older ones are not read."""
-
-
-def cache_folder() -> Path:
-    """``$AGENTKIT_CACHE``, else ``agentkit`` in ``$XDG_CACHE_HOME`` or ``~/.cache``: where built shops are kept."""
-    if os.environ.get("AGENTKIT_CACHE"):
-        return Path(os.environ["AGENTKIT_CACHE"])
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agentkit"
 
 
 def _encode(product: Product) -> bytes:
