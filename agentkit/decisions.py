@@ -52,6 +52,8 @@ class Query:
     question: Question
     system: str = ""
     """Instructions that stand before the context (the system message of a chat model)."""
+    focus: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    """Passages of the context that must stay when a model can take only a part of it."""
 
 
 @attrs.frozen
@@ -93,6 +95,8 @@ class Decision:
     label_mass: float | None = None
     """The model's probability of answering with any of the options at all, where the model tells."""
     usage: Usage = attrs.field(factory=Usage)
+    dropped_tokens: int = 0
+    """Tokens of the context that the model did not see, for it can take only so many."""
     unscored: str | None = None
     """Why there is no answer (time-out, refusal, unparsable); None when there is one."""
 

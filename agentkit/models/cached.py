@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentkit.decisions import Decision, DecisionModel, Query, Question
+import attrs
+
+from agentkit.decisions import Decision, DecisionModel, Query, Question, Usage
 
 logger = logging.getLogger(__name__)
 
@@ -138,12 +140,15 @@ def query_key(identity: str, query: Query) -> str:
     """A digest of everything that an answer depends on."""
     question = query.question
     parts = [FORMAT, identity, query.system, query.context, question.kind, question.text, list(question.options)]
+    if query.focus:  # decides what an over-long context loses
+        parts.append(list(query.focus))
     # ASCII escapes keep lone surrogates, which text from the web may hold, encodable.
     return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
 
 
 def _text(decision: Decision) -> str:
-    return json.dumps({"probabilities": decision.probabilities, "label_mass": decision.label_mass})
+    kept = {"probabilities": decision.probabilities, "label_mass": decision.label_mass}
+    return json.dumps(kept | ({"dropped_tokens": decision.dropped_tokens} if decision.dropped_tokens else {}))
 
 
 def _decision(question: Question, text: str | None) -> Decision | None:
@@ -151,13 +156,14 @@ def _decision(question: Question, text: str | None) -> Decision | None:
         return None
     try:
         value = json.loads(text)
-        return Decision(question, value["probabilities"], value["label_mass"])
+        dropped = value.get("dropped_tokens", 0)
+        return Decision(question, value["probabilities"], value["label_mass"], dropped_tokens=dropped)
     except (ValueError, KeyError, TypeError):  # a damaged row is a question not asked yet
         return None
 
 
 def _repeated(decision: Decision) -> Decision:
-    return Decision(decision.question, decision.probabilities, decision.label_mass, unscored=decision.unscored)
+    return attrs.evolve(decision, usage=Usage())
 
 
 def _used_bytes(database: sqlite3.Connection) -> int:

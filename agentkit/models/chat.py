@@ -6,11 +6,14 @@ so encoding the pieces between them gives the same ids as encoding the whole cha
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 import attrs
+
+from agentkit.models.token_tree import common_prefix_length
 
 Message = Mapping[str, str]
 
@@ -46,6 +49,48 @@ class Prompt:
     tail: str
 
 
+@attrs.frozen
+class _Encoded:
+    """A text with the places where its lines begin, and the number of ids before each."""
+
+    text: str
+    cuts: list[int]
+    sizes: list[int]
+    ids: tuple[int, ...]
+
+
+def _line_start(text: str, end: int) -> int:
+    """The last place before ``end`` where `_LINES` cuts the text; 0 when there is none."""
+    while (start := text.rfind("\n", 0, end) + 1) and not _LINES.match(text, start):
+        end = start - 1
+    return start
+
+
+class _PlainTokenizer:
+    """Texts to ids, none of them special. A copy of the tokenizer's fast backend skips most of a call's overhead."""
+
+    def __init__(self, tokenizer: Any):
+        self._tokenizer = tokenizer
+        self._backend: Any = None
+        backend = getattr(tokenizer, "backend_tokenizer", None)
+        if backend is not None:  # copied, since the switches below must not reach the caller's tokenizer
+            self._backend = type(backend).from_str(backend.to_str())
+            self._backend.encode_special_tokens = True
+            self._backend.no_padding()
+            self._backend.no_truncation()
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        if self._backend is not None:
+            return tuple(self._backend.encode(text, add_special_tokens=False).ids)
+        return tuple(self._tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"])
+
+    def encode_many(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """Several texts, on several threads where the backend can."""
+        if self._backend is None:
+            return [self.encode(text) for text in texts]
+        return [tuple(e.ids) for e in self._backend.encode_batch_fast(list(texts), add_special_tokens=False)]
+
+
 class ChatEncoder:
     """Turns messages into token ids with a tokenizer's own chat template (or plain text when it has none)."""
 
@@ -56,8 +101,10 @@ class ChatEncoder:
             self._added.setdefault(token, token_id)
         ordered = sorted(map(re.escape, self._added), key=len, reverse=True)
         self._splitter = re.compile(f"({'|'.join(ordered)})") if ordered else None
+        self._plain = _PlainTokenizer(tokenizer)
         self._texts: dict[str, tuple[int, ...]] = {}
         self._pieces: dict[str, tuple[int, ...]] = {}
+        self._last = _Encoded("", [0], [0], ())
         self._rendered: dict[tuple[tuple[str, ...], bool], str] = {}
         self._splits_lines = self._lines_are_independent()
         self.terminator = self._find_terminator()
@@ -67,21 +114,46 @@ class ChatEncoder:
         """Ids of plain text; whatever it holds, none of them is a special token."""
         known = self._texts.get(text)
         if known is None:
-            pieces = _LINES.split(text) if self._splits_lines else [text]
-            known = tuple(chain.from_iterable(map(self._encode_piece, pieces)))
+            known = self._encode_lines(text) if self._splits_lines else self._encode_piece(text)
             if len(self._texts) >= 4096:  # a bound, so that long runs do not grow
                 self._texts.clear()
+            if len(self._pieces) >= 65536:
+                self._pieces.clear()
             self._texts[text] = known
         return known
+
+    def learn(self, chats: Iterable[Sequence[Message]]) -> None:
+        """Tokenise the lines of many chats together, so that encoding each of them is a look-up."""
+        if not self._splits_lines:
+            return
+        unknown: dict[str, None] = {}
+        before: dict[int, str] = {}
+        for chat in chats:
+            for place, message in enumerate(chat):
+                text = message["content"]
+                # The lines that it shares with the message before it have been seen.
+                start = _line_start(text, common_prefix_length(before.get(place, ""), text))
+                unknown.update((piece, None) for piece in _LINES.split(text[start:]) if piece not in self._pieces)
+                before[place] = text
+        self._pieces.update(zip(unknown, self._plain.encode_many(list(unknown)), strict=True))
+
+    def _encode_lines(self, text: str) -> tuple[int, ...]:
+        """Line by line, from where the text parts from the one encoded before it."""
+        last = self._last
+        line = max(0, bisect_left(last.cuts, common_prefix_length(last.text, text)) - 1)
+        cuts, sizes = last.cuts[: line + 1], last.sizes[: line + 1]
+        ids = list(last.ids[: sizes[-1]])
+        for piece in _LINES.split(text[cuts[-1] :]):
+            ids.extend(self._encode_piece(piece))
+            cuts.append(cuts[-1] + len(piece))
+            sizes.append(len(ids))
+        self._last = _Encoded(text, cuts, sizes, tuple(ids))
+        return self._last.ids
 
     def _encode_piece(self, text: str) -> tuple[int, ...]:
         ids = self._pieces.get(text)
         if ids is None:
-            encoded = self.tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
-            ids = tuple(encoded)
-            if len(self._pieces) >= 65536:
-                self._pieces.clear()
-            self._pieces[text] = ids
+            ids = self._pieces[text] = self._plain.encode(text)
         return ids
 
     def _lines_are_independent(self) -> bool:

@@ -1,14 +1,17 @@
 """Options listed in the prompt, and letters that stand for them."""
 
 import string
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeAlias
 
 import attrs
 
 from agentkit.decisions import Decision, DecisionModel, Query, Question
 from agentkit.models.answers import certain_decision
 from agentkit.models.identity import wrapped_identity
+
+Labels: TypeAlias = Literal["words", "listed", "letters"]
+"""What a choice is answered with: the option's words, its words after a list of all options, or its letter."""
 
 
 def option_labels(count: int) -> tuple[str, ...]:
@@ -121,3 +124,31 @@ def _given_back(question: Question, decision: Decision) -> Decision:
     distinct = list(dict.fromkeys(question.options))
     shares = [decision.probabilities[distinct.index(o)] / question.options.count(o) for o in question.options]
     return Decision(question, shares, decision.label_mass, decision.usage)
+
+
+def labelled(decide: Callable[[Sequence[Query]], list[Decision]], labels: Labels) -> Any:
+    """The decision model, asked for these labels.
+
+    Raises:
+        ValueError: unknown labels.
+    """
+    kinds: dict[str, Any] = {"words": lambda model: model, "listed": Listed, "letters": Lettered}
+    if labels not in kinds:
+        raise ValueError(f"labels must be 'words', 'listed' or 'letters', got {labels!r}")
+    return kinds[labels](decide)
+
+
+def as_asked(query: Query, labels: Labels) -> Query | None:
+    """The query in the form in which the labelled model gets it; None when its answer is certain without asking.
+
+    >>> as_asked(Query("", Question("Where?", "choice", ("left", "right"))), "letters").question.options
+    ('A', 'B')
+    """
+    asked: list[Query] = []
+
+    def listen(queries: Sequence[Query]) -> list[Decision]:
+        asked.extend(queries)
+        return [Decision(q.question, unscored="only listening") for q in queries]
+
+    labelled(listen, labels)([query])
+    return asked[0] if asked else None

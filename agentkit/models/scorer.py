@@ -1,14 +1,16 @@
 """Log-probabilities of continuations under a local causal language model, without encoding anything twice."""
 
-import inspect
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
+import attrs
 import numpy as np
 import torch
 from transformers import DynamicCache
 
+from agentkit.models.forwarding import attention_mask, cache_argument, output_of, takes_boolean_masks
 from agentkit.models.token_tree import (
     Item,
     Tokens,
@@ -20,33 +22,34 @@ from agentkit.models.token_tree import (
 
 KeyValues = list[tuple[torch.Tensor, torch.Tensor]]
 
+TOKEN_BUDGETS = {"cpu": 8192}
+"""Tokens of one forward pass by type of device: small enough to stay in memory, large enough to keep it busy."""
+OTHER_TOKEN_BUDGET = 65536
+
 
 class SequenceScorer:
     """Scores continuations of token prefixes; items with a common beginning share its computation.
 
     Args:
         model: a Hugging Face causal LM whose attention is ``sdpa`` or ``eager`` (both take a mask per pair of tokens).
-        token_budget: the most tokens (rows times padded width) of one forward pass; bounds the memory.
+        token_budget: the most tokens (rows times padded width) of one forward pass; bounds the memory. None = 8,192 on
+            a CPU and 65,536 elsewhere.
         remembered: how many prefixes' keys and values to keep between calls (a conversation that grows is then
             encoded once). Rows go one at a time then, which suits a CPU; 0 batches rows, which suits a GPU. None
             chooses by the model's device.
     """
 
-    def __init__(self, model: Any, token_budget: int = 8192, remembered: int | None = None):
-        attention = getattr(model.config, "_attn_implementation", "eager")
-        if attention not in ("sdpa", "eager"):
-            raise ValueError(f"attention {attention!r} takes no custom mask; load with attn_implementation='sdpa'")
-        if token_budget < 1:
+    def __init__(self, model: Any, token_budget: int | None = None, remembered: int | None = None):
+        takes_boolean_masks(model)
+        if token_budget is not None and token_budget < 1:
             raise ValueError(f"token_budget must be at least 1, got {token_budget}")
+        if model.get_output_embeddings() is None:
+            raise ValueError(f"{type(model).__name__} has no output embeddings; give a causal language model")
         self.model = model
-        self.token_budget = token_budget
+        self.token_budget = token_budget or TOKEN_BUDGETS.get(model.device.type, OTHER_TOKEN_BUDGET)
         self.remembered = (8 if model.device.type == "cpu" else 0) if remembered is None else remembered
         self.tokens_computed = 0
-        # transformers renames the argument during 5.x and warns about the former name
-        base = model.get_base_model() if hasattr(model, "get_base_model") else model
-        takes_cache = "cache" in inspect.signature(type(base).forward).parameters
-        self._cache_argument = "cache" if takes_cache else "past_key_values"
-        self._boolean_mask = attention == "sdpa"
+        self._cache_argument = cache_argument(model)
         self._memory: OrderedDict[Tokens, KeyValues] = OrderedDict()
 
     def forget(self) -> None:
@@ -54,89 +57,118 @@ class SequenceScorer:
         self._memory.clear()
 
     @torch.inference_mode()
-    def score(self, items: Sequence[Item]) -> list[list[np.ndarray]]:
+    def score(self, items: Iterable[Item]) -> list[list[np.ndarray]]:
         """For each item, for each continuation of n tokens: their n log-probabilities, float64 of shape (n,).
 
         Neighbouring items with a common beginning are computed together, so put those that share one side by side.
+        Items may be made lazily: a GPU computes the first ones while later ones are encoded.
         """
-        results: list[list[np.ndarray]] = [[] for _ in items]
-        groups = group_by_prefix(items, self.token_budget)
-        trees = [build_tree([items[i] for i in group]) for group in groups]
-        for batch in self._batches(trees):
-            chosen = [trees[b] for b in batch]
-            scores = self._remembering(chosen[0]) if self.remembered else self._batched(chosen)
-            for row, b in enumerate(batch):
-                for i, paths in zip(groups[b], trees[b].paths, strict=True):
-                    results[i] = [np.array([scores[row][node] for node in path]) for path in paths]
-        return results
+        launched = []
+        for batch in self._batches(items):
+            trees = [placed.tree for placed in batch]
+            targets = [_Targets.of(tree) for tree in trees]
+            values = self._remembering(trees[0], targets) if self.remembered else self._batched(trees, targets)
+            launched.append((batch, targets, values))
+        scores: dict[int, list[np.ndarray]] = {}
+        for batch, targets, values in launched:
+            parts = np.split(values.double().cpu().numpy(), np.cumsum([len(t.nodes) for t in targets])[:-1])
+            for placed, target, part in zip(batch, targets, parts, strict=True):
+                scores.update(enumerate(target.along(placed.tree, part), start=placed.first))
+        return [scores[i] for i in range(len(scores))]
 
-    def _batches(self, trees: Sequence[TokenTree]) -> list[list[int]]:
-        order = sorted(range(len(trees)), key=lambda i: len(trees[i]))
-        if self.remembered:
-            return [[i] for i in order]
-        batches: list[list[int]] = []
-        for i in order:
-            if batches and (len(batches[-1]) + 1) * len(trees[i]) <= self.token_budget:
-                batches[-1].append(i)
-            else:
-                batches.append([i])
-        return batches
+    def _batches(self, items: Iterable[Item]) -> Iterator[list["_Placed"]]:
+        """Trees as they come, in batches that fit the budget."""
+        window: list[_Placed] = []
+        first = tokens = 0
+        for group in group_by_prefix(items, self.token_budget):
+            window.append(_Placed(first, build_tree(group)))
+            first += len(group)
+            tokens += len(window[-1].tree)
+            if self.remembered or tokens >= self.token_budget:
+                yield from self._fitting(window)
+                window, tokens = [], 0
+        yield from self._fitting(window)
 
-    def _attention_mask(self, boolean: torch.Tensor) -> torch.Tensor:
-        if self._boolean_mask:
-            return boolean
-        lowest = torch.finfo(self.model.dtype).min
-        return torch.zeros(boolean.shape, dtype=self.model.dtype, device=boolean.device).masked_fill(~boolean, lowest)
+    def _fitting(self, window: Sequence["_Placed"]) -> Iterator[list["_Placed"]]:
+        batch: list[_Placed] = []
+        for placed in sorted(window, key=lambda p: len(p.tree)):  # alike in length, so that little is padding
+            if batch and (len(batch) + 1) * len(placed.tree) > self.token_budget:
+                yield batch
+                batch = []
+            batch.append(placed)
+        if batch:
+            yield batch
 
-    def _batched(self, trees: Sequence[TokenTree]) -> list[dict[int, float]]:
+    def _batched(self, trees: Sequence[TokenTree], targets: Sequence["_Targets"]) -> torch.Tensor:
         """Two passes: the chains, plainly causal, then what branches off them, under a mask."""
         self.tokens_computed += sum(map(len, trees))
-        device = self.model.device
         # The last token of a chain is scored from, so it goes with the branches.
         chains = [tree.shared - 1 for tree in trees]
-        cache = self._encode_chains(trees, chains)
-        branches = [(tree.tokens[c:], tree.depths[c:], tree.ends[c:]) for tree, c in zip(trees, chains, strict=True)]
-        tokens, depths, ends = (_padded(column, device) for column in zip(*branches, strict=True))
-        wanted = [sorted(node - c for node in _scored_nodes(tree)) for tree, c in zip(trees, chains, strict=True)]
-        everyone = sorted(set().union(*wanted))
-        logits = self.model(
-            input_ids=tokens,
-            position_ids=depths,
-            attention_mask=self._attention_mask(_branch_mask(torch.tensor(chains, device=device)[:, None], ends)),
-            logits_to_keep=torch.tensor(everyone, device=device),
-            use_cache=True,
-            **{self._cache_argument: cache},
-        ).logits
-        rows = {node: row for row, node in enumerate(everyone)}
-        return [
-            _gather(logits[b], {node + c: rows[node] for node in wanted[b]}, tree)
-            for b, (tree, c) in enumerate(zip(trees, chains, strict=True))
-        ]
-
-    def _encode_chains(self, trees: Sequence[TokenTree], chains: Sequence[int]) -> DynamicCache:
-        """Keys and values of the first ``chains[b]`` tokens of each tree, padded on the right."""
         cache = DynamicCache()
         if max(chains):
-            tokens = _padded([tree.tokens[:c] for tree, c in zip(trees, chains, strict=True)], self.model.device)
+            tokens = self._padded([tree.tokens[:c] for tree, c in zip(trees, chains, strict=True)])
             self.model(input_ids=tokens, logits_to_keep=1, use_cache=True, **{self._cache_argument: cache})
-        return cache
-
-    def _remembering(self, tree: TokenTree) -> list[dict[int, float]]:
-        past, known = self._recall(tuple(tree.tokens[: tree.shared]))
-        self.tokens_computed += len(tree) - known
-        device = self.model.device
-        wanted = sorted(_scored_nodes(tree))
-        cache = DynamicCache(ddp_cache_data=past) if past else DynamicCache()
-        logits = self.model(
-            input_ids=torch.tensor([tree.tokens[known:]], device=device),
-            position_ids=torch.tensor([tree.depths[known:]], device=device),
-            attention_mask=self._attention_mask(torch.from_numpy(tree.mask()[None, None, known:]).to(device)),
-            logits_to_keep=torch.tensor([w - known for w in wanted], device=device),
+        branches = [(tree.tokens[c:], tree.depths[c:], tree.ends[c:]) for tree, c in zip(trees, chains, strict=True)]
+        tokens, depths, ends = (self._padded(column) for column in zip(*branches, strict=True))
+        mask = _branch_mask(self._on_device(np.array(chains))[:, None], ends, max(chains))
+        return self._log_probabilities(
+            targets,
+            chains,
+            input_ids=tokens,
+            position_ids=depths,
+            attention_mask=attention_mask(self.model, mask),
             use_cache=True,
             **{self._cache_argument: cache},
-        ).logits
+        )
+
+    def _remembering(self, tree: TokenTree, targets: Sequence["_Targets"]) -> torch.Tensor:
+        """One pass over what no remembered prefix covers."""
+        past, known = self._recall(tuple(tree.tokens[: tree.shared]))
+        self.tokens_computed += len(tree) - known
+        cache = DynamicCache(ddp_cache_data=past) if past else DynamicCache()
+        values = self._log_probabilities(
+            targets,
+            [known],
+            input_ids=self._on_device(np.array([tree.tokens[known:]])),
+            position_ids=self._on_device(np.array([tree.depths[known:]])),
+            attention_mask=attention_mask(self.model, self._on_device(tree.mask()[None, None, known:])),
+            use_cache=True,
+            **{self._cache_argument: cache},
+        )
         self._remember(tuple(tree.tokens[: tree.shared]), cache)
-        return [_gather(logits[0], {node: row for row, node in enumerate(wanted)}, tree)]
+        return values
+
+    def _log_probabilities(self, targets: Sequence["_Targets"], starts: Sequence[int], **inputs: Any) -> torch.Tensor:
+        """One forward pass -> the log-probabilities of all targets, float32 of shape (N,).
+
+        Row b of the pass begins with token ``starts[b]`` of its tree. The hidden states that targets are predicted from
+        are picked before the output embeddings, which for a large vocabulary are most of the work.
+        """
+        sizes = [len(t.parents) for t in targets]
+        rows = self._on_device(np.repeat(np.arange(len(targets)), sizes))
+        columns = self._on_device(np.concatenate([t.parents - s for t, s in zip(targets, starts, strict=True)]))
+        offsets = np.cumsum([0, *sizes[:-1]])
+        places = self._on_device(np.concatenate([t.places + o for t, o in zip(targets, offsets, strict=True)]))
+        tokens = self._on_device(np.concatenate([t.tokens for t in targets]))
+
+        with output_of(self.model, lambda hidden: hidden[rows, columns][None]):
+            logits = self.model(**inputs).logits[0]
+        # In parts, since a whole vocabulary in float32 for every hidden state can be gigabytes.
+        norms = torch.cat([part.float().logsumexp(dim=-1) for part in logits.split(1024)])
+        return logits[places, tokens].float() - norms[places]
+
+    def _padded(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Integers of unequal lengths as one tensor of shape (B, longest), filled up with 0 on the right."""
+        array = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
+        for b, row in enumerate(rows):
+            array[b, : len(row)] = row
+        return self._on_device(array)
+
+    def _on_device(self, array: np.ndarray) -> torch.Tensor:
+        tensor = torch.from_numpy(array)
+        if self.model.device.type != "cuda":
+            return tensor.to(self.model.device)
+        return tensor.pin_memory().to(self.model.device, non_blocking=True)  # does not wait for the passes before it
 
     def _recall(self, prefix: Tokens) -> tuple[KeyValues, int]:
         """The longest remembered beginning of ``prefix``, at most all but its last token (whose logits are needed)."""
@@ -160,45 +192,53 @@ class SequenceScorer:
             self._memory.popitem(last=False)
 
 
-def _scored_nodes(tree: TokenTree) -> set[int]:
-    """Tokens whose next-token distribution is needed: the parent of every token of every continuation."""
-    return {tree.parents[node] for paths in tree.paths for path in paths for node in path}
+@attrs.frozen
+class _Placed:
+    """A tree, and the index of the first of its items among all."""
+
+    first: int
+    tree: TokenTree
 
 
-def _gather(logits: torch.Tensor, rows: Mapping[int, int], tree: TokenTree) -> dict[int, float]:
-    """Node -> its log-probability after its parent, for every token of every continuation.
+@attrs.frozen(eq=False)
+class _Targets:
+    """The N nodes of a tree whose log-probabilities are wanted, and the P nodes they are predicted from."""
 
-    ``rows`` says in which row of ``logits``, shape (R, V), the distribution after a node stands.
-    """
-    nodes = sorted({node for paths in tree.paths for path in paths for node in path})
-    used = torch.tensor([rows[tree.parents[n]] for n in nodes], device=logits.device)
-    tokens = torch.tensor([tree.tokens[n] for n in nodes], device=logits.device)
-    needed, place = used.unique(return_inverse=True)
-    picked = torch.log_softmax(logits[needed].float(), dim=-1)[place, tokens]
-    return dict(zip(nodes, picked.double().cpu().tolist(), strict=True))
+    nodes: np.ndarray
+    tokens: np.ndarray
+    parents: np.ndarray
+    """Shape (P,), without repetition."""
+    places: np.ndarray
+    """Shape (N,), where each node's parent stands in ``parents``."""
+
+    @classmethod
+    def of(cls, tree: TokenTree) -> "_Targets":
+        """Every token of every continuation."""
+        nodes = np.unique(np.fromiter(chain.from_iterable(chain.from_iterable(tree.paths)), dtype=np.int64))
+        parents, places = np.unique(np.asarray(tree.parents)[nodes], return_inverse=True)
+        return cls(nodes, np.asarray(tree.tokens)[nodes], parents, places)
+
+    def along(self, tree: TokenTree, values: np.ndarray) -> list[list[np.ndarray]]:
+        """The N values by item and continuation."""
+        spread = np.empty(len(tree))
+        spread[self.nodes] = values
+        return [[spread[path] for path in paths] for paths in tree.paths]
 
 
-def _branch_mask(chains: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
+def _branch_mask(chains: torch.Tensor, ends: torch.Tensor, longest: int) -> torch.Tensor:
     """What branch tokens see: their own chain, then their ancestors.
 
     Args:
         chains: shape (B, 1), the length of each chain.
         ends: shape (B, S), `TokenTree.ends` of the branch tokens.
+        longest: the longest chain, known without asking the device.
 
     Returns:
-        Bool of shape (B, 1, S, longest chain + S).
+        Bool of shape (B, 1, S, longest + S).
     """
     size = ends.shape[1]
     index = torch.arange(size, device=ends.device)
     own = (index[None, None, :] <= index[None, :, None]) & (index[None, :, None] < (ends - chains)[:, None, :])
     own |= (index[:, None] == index[None, :])[None]  # padding sees itself, so that no softmax runs over nothing
-    before = torch.arange(int(chains.max()), device=ends.device)[None, :] < chains
+    before = torch.arange(longest, device=ends.device)[None, :] < chains
     return torch.cat([before[:, None, :].expand(-1, size, -1), own], dim=2)[:, None]
-
-
-def _padded(rows: Sequence[Sequence[int]], device: torch.device) -> torch.Tensor:
-    """Integers of unequal lengths as one tensor of shape (B, longest), filled up with 0 on the right."""
-    array = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
-    for b, row in enumerate(rows):
-        array[b, : len(row)] = row
-    return torch.from_numpy(array).to(device)

@@ -5,7 +5,9 @@ see exactly its ancestors, at its own depth as position. One forward pass over t
 same hidden states as a pass of its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
+from typing import Any
 
 import attrs
 import numpy as np
@@ -23,11 +25,11 @@ class Item:
     def __attrs_post_init__(self) -> None:
         if not self.prefix:
             raise ValueError("prefix is empty; the first token of a continuation needs something to follow")
-        if any(not c for c in self.continuations):
+        if () in self.continuations:
             raise ValueError("a continuation is empty; give at least one token, such as the terminator")
 
 
-def common_prefix_length(a: Sequence[int], b: Sequence[int]) -> int:
+def common_prefix_length(a: Sequence[Any], b: Sequence[Any]) -> int:
     """How many leading tokens two sequences share. Compares slices, so the work is done in C."""
     low, high = 0, min(len(a), len(b))
     while low < high:
@@ -37,6 +39,13 @@ def common_prefix_length(a: Sequence[int], b: Sequence[int]) -> int:
         else:
             high = middle - 1
     return low
+
+
+def _common_prefix(beginning: Tokens, other: Tokens) -> Tokens:
+    """What both begin with; cheapest where that is all of ``beginning``."""
+    if other[: len(beginning)] == beginning:
+        return beginning
+    return beginning[: common_prefix_length(beginning, other)]
 
 
 @attrs.define
@@ -68,58 +77,66 @@ class TokenTree:
 
 def build_tree(items: Sequence[Item]) -> TokenTree:
     """The trie of all sequences of some items (which should share a long beginning)."""
-    first = items[0].prefix
-    shared = min(common_prefix_length(first, item.prefix) for item in items)
-    rests = {(i, k): item.prefix[shared:] + c for i, item in enumerate(items) for k, c in enumerate(item.continuations)}
-    tree = TokenTree(list(first[:shared]), list(range(shared)), list(range(-1, shared - 1)), [], shared, [])
+    first = beginning = items[0].prefix
+    for item in items:
+        beginning = _common_prefix(beginning, item.prefix)
+    shared = len(beginning)
+    rests = [(i, k, item.prefix[shared:] + c) for i, item in enumerate(items) for k, c in enumerate(item.continuations)]
+    tree = TokenTree(list(first[:shared]), list(range(shared)), list(range(-1, shared - 1)), [0] * shared, shared, [])
     places: dict[tuple[int, int], list[int]] = {}
     open_path: list[int] = []  # the nodes from the chain down to the last one that was made
     spelled: Tokens = ()
     # In sorted order each sequence leaves the one before it once and for all, which makes the numbering depth-first.
-    for key, rest in sorted(rests.items(), key=lambda pair: pair[1]):
+    for i, k, rest in sorted(rests, key=itemgetter(2)):
         keep = common_prefix_length(spelled, rest)
+        _close(tree, open_path[keep:])
         del open_path[keep:]
-        for token in rest[keep:]:
+        added = range(len(tree.tokens), len(tree.tokens) + len(rest) - keep)
+        if added:
             tree.parents.append(open_path[-1] if open_path else shared - 1)
-            tree.depths.append(shared + len(open_path))
-            open_path.append(len(tree.tokens))
-            tree.tokens.append(token)
+            tree.parents.extend(added[:-1])
+            tree.depths.extend(range(shared + keep, shared + len(rest)))
+            tree.tokens.extend(rest[keep:])
+            tree.ends.extend(added)  # filled in when the node is closed
+            open_path.extend(added)
         spelled = rest
-        places[key] = list(open_path)
-    tree.ends = _ends(tree.parents)
+        places[i, k] = open_path.copy()
+    _close(tree, [*range(shared), *open_path])
     for i, item in enumerate(items):
         own = len(item.prefix) - shared
         tree.paths.append([places[i, k][own:] for k in range(len(item.continuations))])
     return tree
 
 
-def _ends(parents: Sequence[int]) -> list[int]:
-    """One past the last descendant of each node of a depth-first numbering."""
-    ends = list(range(1, len(parents) + 1))
-    for node in range(len(parents) - 1, 0, -1):
-        parent = parents[node]
-        if parent >= 0 and ends[node] > ends[parent]:
-            ends[parent] = ends[node]
-    return ends
+def _close(tree: TokenTree, nodes: Sequence[int]) -> None:
+    """Nothing further descends from these nodes."""
+    end = len(tree.tokens)
+    for node in nodes:
+        tree.ends[node] = end
 
 
-def group_by_prefix(items: Sequence[Item], token_budget: int) -> list[list[int]]:
-    """Indices of neighbouring items, in groups that share at least half of their prefixes and fit the budget.
+def group_by_prefix(items: Iterable[Item], token_budget: int) -> Iterator[list[Item]]:
+    """Neighbouring items, in groups that share at least half of their prefixes and fit the budget.
 
-    ``token_budget`` bounds the tokens of a group's tree (a single item may exceed it).
+    ``token_budget`` bounds the tokens of a group's tree (a single item may exceed it). Groups come as soon as they are
+    complete, so that items may be made while earlier groups are computed.
     """
-    groups: list[list[int]] = []
-    shared, used = 0, 0
-    for i, item in enumerate(items):
+    group: list[Item] = []
+    beginning: Tokens = ()
+    used = 0
+    for item in items:
         own = sum(map(len, item.continuations))
-        if groups:
-            first = items[groups[-1][0]].prefix
-            overlap = common_prefix_length(first[:shared], item.prefix)
+        if group:
+            common = _common_prefix(beginning, item.prefix)
+            overlap = len(common)
             added = len(item.prefix) - overlap + own
-            if overlap * 2 >= max(len(item.prefix), len(first)) and used + added <= token_budget:
-                groups[-1].append(i)
-                shared, used = overlap, used + added
+            longest = max(len(item.prefix), len(group[0].prefix))
+            if overlap * 2 >= longest and used + added <= token_budget:
+                group.append(item)
+                beginning = common
+                used += added
                 continue
-        groups.append([i])
-        shared, used = len(item.prefix), len(item.prefix) + own
-    return groups
+            yield group
+        group, beginning, used = [item], item.prefix, len(item.prefix) + own
+    if group:
+        yield group

@@ -62,7 +62,7 @@ def acting_queries(trajectories: Sequence[agentkit.Trajectory], count: int) -> l
 class Bench:
     """One model and the four ways to read it."""
 
-    def __init__(self, model: Any, tokenizer: Any, token_budget: int):
+    def __init__(self, model: Any, tokenizer: Any, token_budget: int | None):
         self.model, self.readout = model, ConstrainedReadout(model, tokenizer, token_budget=token_budget)
 
     def items(self, queries: Sequence[Query]) -> list[Item]:
@@ -192,7 +192,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--actions", type=int, default=10, help="acting queries")
     parser.add_argument("--sample", type=int, default=4, help="queries that the slow sides answer")
-    parser.add_argument("--token-budget", type=int, default=8192)
+    parser.add_argument("--token-budget", type=int, help="default: by device")
     arguments = parser.parse_args()
     dtype = arguments.dtype or ("float32" if arguments.device == "cpu" else "bfloat16")
     model, tokenizer = smollm2(dtype=dtype)

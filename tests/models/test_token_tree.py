@@ -49,11 +49,23 @@ def test_no_token_is_computed_twice(group):
 
 @given(items, st.integers(1, 40))
 def test_groups_hold_every_item_once(group, budget):
-    groups = group_by_prefix(group, budget)
-    assert sorted(i for g in groups for i in g) == list(range(len(group)))
+    groups = list(group_by_prefix(iter(group), budget))
+    assert [item for members in groups for item in members] == group
     for members in groups:
         if len(members) > 1:
-            assert len(build_tree([group[i] for i in members])) <= budget
+            assert len(build_tree(members)) <= budget
+
+
+def test_a_group_comes_before_later_items_are_asked_for():
+    made = []
+
+    def stream():
+        for token in (1, 1, 2, 2):
+            made.append(token)
+            yield Item((token, token), ((3,),))
+
+    assert len(next(group_by_prefix(stream(), 100))) == 2
+    assert made == [1, 1, 2]
 
 
 @given(items)
