@@ -92,10 +92,16 @@ class _PlainTokenizer:
 
 
 class ChatEncoder:
-    """Turns messages into token ids with a tokenizer's own chat template (or plain text when it has none)."""
+    """Turns messages into token ids with a tokenizer's own chat template (or plain text when it has none).
 
-    def __init__(self, tokenizer: Any):
+    Args:
+        tokenizer: a Hugging Face tokenizer.
+        template_arguments: what the chat template is told besides the messages, such as ``enable_thinking``.
+    """
+
+    def __init__(self, tokenizer: Any, template_arguments: Mapping[str, Any] | None = None):
         self.tokenizer = tokenizer
+        self.template_arguments = dict(template_arguments or {})
         self._added: dict[str, int] = dict(tokenizer.get_added_vocab())
         for token, token_id in zip(tokenizer.all_special_tokens, tokenizer.all_special_ids, strict=True):
             self._added.setdefault(token, token_id)
@@ -191,7 +197,12 @@ class ChatEncoder:
         marked = [{"role": role, "content": _MARK.format(i)} for i, role in enumerate(roles)]
         if self.tokenizer.chat_template is None:
             return "\n\n".join(m["content"] for m in marked) + ("\n\n" if add_generation_prompt else "")
-        return self.tokenizer.apply_chat_template(marked, tokenize=False, add_generation_prompt=add_generation_prompt)
+        return self._templated(marked, add_generation_prompt)
+
+    def _templated(self, messages: Sequence[Message], add_generation_prompt: bool) -> str:
+        return self.tokenizer.apply_chat_template(
+            list(messages), tokenize=False, add_generation_prompt=add_generation_prompt, **self.template_arguments
+        )
 
     def _split(self, rendered: str, messages: Sequence[Message]) -> tuple[tuple[int, ...], str]:
         def fill(piece: str) -> str:
@@ -223,7 +234,7 @@ class ChatEncoder:
         if self.tokenizer.chat_template is None:
             return
         prompt = self.prompt(_CANARY)
-        whole = self.tokenizer.apply_chat_template(list(_CANARY), tokenize=False, add_generation_prompt=True)
+        whole = self._templated(_CANARY, add_generation_prompt=True)
         expected = self.tokenizer(whole, add_special_tokens=False)["input_ids"]
         if list(prompt.ids + self.encode_text(prompt.tail)) != list(expected):
             raise ValueError(

@@ -1,12 +1,13 @@
 """`LocalChat`: a Hugging Face chat model that writes its replies with ``generate``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentkit.decisions import Usage
 from agentkit.extras import require
 from agentkit.models.chat import ChatEncoder
 from agentkit.models.chat_service import ChatReply, ChatRequest, WrittenToken
+from agentkit.models.identity import checkpoint_digest
 
 
 class LocalChat:
@@ -19,18 +20,28 @@ class LocalChat:
         tokenizer: its tokenizer, with its chat template.
         batch_size: the most prompts in one call of ``generate``.
         seed: makes sampled replies reproducible; the global random state stays as it was.
+        template_arguments: what the chat template is told besides the messages, such as ``enable_thinking``.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, *, batch_size: int = 16, seed: int = 0):
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        *,
+        batch_size: int = 16,
+        seed: int = 0,
+        template_arguments: Mapping[str, Any] | None = None,
+    ):
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, got {batch_size!r}")
         self._torch = require("torch", "models")
         self.model = model
-        self.encoder = ChatEncoder(tokenizer)
+        self.encoder = ChatEncoder(tokenizer, template_arguments)
         self.batch_size = batch_size
         self.seed = seed
         self._calls = 0
-        self.identity = f"local-chat {getattr(model.config, 'name_or_path', '')} seed={seed}"
+        arguments = sorted(self.encoder.template_arguments.items())
+        self.identity = f"local-chat {checkpoint_digest(model, tokenizer)} seed={seed} {arguments}"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "LocalChat":
         return self

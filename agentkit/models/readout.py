@@ -6,7 +6,7 @@ decision.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -59,6 +59,7 @@ class ConstrainedReadout:
         max_length: the most tokens of a query with its longest option; None = what the model's positions allow. A
             longer context loses its middle (see `agentkit.models.shortening`), which is logged and told by
             ``Decision.dropped_tokens``; a query that cannot be made to fit is unscored.
+        template_arguments: what the chat template is told besides the messages, such as ``enable_thinking``.
 
     Identical options of one question share their probability equally.
     """
@@ -75,6 +76,7 @@ class ConstrainedReadout:
         token_budget: int | None = None,
         remembered: int | None = None,
         max_length: int | None = None,
+        template_arguments: Mapping[str, Any] | None = None,
     ):
         if scoring not in ("sum", "mean", "pmi"):
             raise ValueError(f"scoring must be 'sum', 'mean' or 'pmi', got {scoring!r}")
@@ -86,7 +88,7 @@ class ConstrainedReadout:
         self.temperature = temperature
         self.labels = labels
         self.messages = messages
-        self.encoder = ChatEncoder(tokenizer)
+        self.encoder = ChatEncoder(tokenizer, template_arguments)
         self.max_length = max_length or _longest_input(model)
         self.scorer = SequenceScorer(model, token_budget, remembered)
         self._ask = labelled(self._decide_grouped, labels)
@@ -114,7 +116,8 @@ class ConstrainedReadout:
         """What the answers depend on: the weights, the chat template, the wording and the scoring."""
         wording = f"{self.messages.__module__}.{getattr(self.messages, '__qualname__', self.messages)}"
         digest = checkpoint_digest(self.scorer.model, self.encoder.tokenizer)
-        return f"readout {digest} {self.scoring} {self.temperature} {self.labels} {self.max_length} {wording}"
+        settings = (self.scoring, self.temperature, self.labels, self.max_length, self.encoder.template_arguments)
+        return f"readout {digest} {settings} {wording}"
 
     def __call__(self, queries: Sequence[Query]) -> list[Decision]:
         """One decision for each query, in order; unscored where even a shortened query is too long for the model."""

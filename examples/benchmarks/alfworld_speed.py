@@ -10,7 +10,7 @@ environments, growth over long runs, snapshots, and what a step's time is spent 
 Needs `pip install "gym-agentkit[alfworld]"` and ALFWORLD_DATA.
 """
 
-# CI arguments: --games 1
+# CI arguments: --games 1 --live 50 --long 20000
 # CI data: ALFWORLD_DATA
 
 import argparse
@@ -32,8 +32,6 @@ from agentkit.envs.alfworld.fast import FastEngine, Turn
 from agentkit.envs.alfworld.fast.dynamics import apply
 
 STEPS = 40
-LIVE = 1_000
-LONG_RESETS, LONG_STEPS = 10_000, 500_000
 
 
 def seconds(call: Callable[[], Any], repeat: int = 1) -> float:
@@ -109,22 +107,22 @@ def measure_first_load(paths: list[Path]) -> None:
     show("load, median", f"{times[len(times) // 2] * 1e3:.2f} ms", note)
 
 
-def measure_live(paths: list[Path], rng: random.Random) -> None:
+def measure_live(paths: list[Path], rng: random.Random, count: int) -> None:
     """Memory of many live environments, all of different games where there are enough, each played for a while."""
     gc.collect()
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
-    engines = [FastEngine(paths[i % len(paths)]) for i in range(LIVE)]
+    engines = [FastEngine(paths[i % len(paths)]) for i in range(count)]
     for engine in engines:
         draw_actions(engine, rng)
     gc.collect()
     used = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     games = len({id(engine.game) for engine in engines})
-    show(f"memory of each of {LIVE:,} live environments", f"{used / LIVE / 1024:.1f} KB", f"{games} different games")
+    show(f"memory of each of {count:,} live environments", f"{used / count / 1024:.1f} KB", f"{games} different games")
 
 
-def measure_growth(path: Path, rng: random.Random) -> None:
+def measure_growth(path: Path, rng: random.Random, steps: int) -> None:
     """Memory before and after many resets and steps of one environment."""
     engine = FastEngine(path)
     plays = [draw_actions(engine, rng) for _ in range(250)]
@@ -134,22 +132,22 @@ def measure_growth(path: Path, rng: random.Random) -> None:
         play(engine, actions)
     gc.collect()
     before = tracemalloc.get_traced_memory()[0]
-    for _ in range(LONG_RESETS):
+    for _ in range(steps // 50):
         engine.reset()
-    for i in range(LONG_STEPS // STEPS):
+    for i in range(steps // STEPS):
         play(engine, plays[i % len(plays)])
     gc.collect()
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
-    show(f"growth over {LONG_RESETS:,} resets, {LONG_STEPS:,} steps", f"{grown / 1024:.1f} KB")
+    show(f"growth over {steps // 50:,} resets, {steps:,} steps", f"{grown / 1024:.1f} KB")
 
 
-def measure_snapshots(path: Path) -> None:
+def measure_snapshots(path: Path, steps: int) -> None:
     """Time and size of snapshots, early and late in an episode."""
     engine = FastEngine(path)
-    for label, steps in (("at the start", 0), (f"after {LONG_STEPS // 100:,} steps", LONG_STEPS // 100)):
+    for label, count in (("at the start", 0), (f"after {steps:,} steps", steps)):
         rng = random.Random(0)
-        draw_actions(engine, rng, steps)
+        draw_actions(engine, rng, count)
         snapshot = engine.snapshot()
         size = f"pickled {len(pickle.dumps(snapshot))} bytes"
         show(f"snapshot {label}", f"{seconds(engine.snapshot, 10_000) * 1e6:.2f} µs", size)
@@ -185,20 +183,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--data", type=Path, default=os.environ.get("ALFWORLD_DATA"), help="default: ALFWORLD_DATA")
     parser.add_argument("--games", type=int, default=5, help="how many games the stock engine plays")
+    parser.add_argument("--live", type=int, default=1_000, help="environments that live at once")
+    parser.add_argument("--long", type=int, default=500_000, help="steps of the long run")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     if arguments.data is None:
         parser.error("set ALFWORLD_DATA or give --data: the folder that holds json_2.1.1")
-    paths = find_games(arguments.data, ("valid_seen", "valid_unseen", "train"), LIVE, arguments.seed)
+    paths = find_games(arguments.data, ("valid_seen", "valid_unseen", "train"), arguments.live, arguments.seed)
     rng = random.Random(arguments.seed)
     print(machine())
     show("very first load, domain and grammar included", f"{seconds(lambda: FastEngine(paths[-1])) * 1e3:.2f} ms")
     compare_engines(paths[: arguments.games], rng)
     measure_first_load(paths[:200])
-    measure_snapshots(paths[0])
+    measure_snapshots(paths[0], arguments.long // 100)
     measure_floor(paths[:20], rng)
-    measure_live(paths, rng)
-    measure_growth(paths[0], rng)
+    measure_live(paths, rng, arguments.live)
+    measure_growth(paths[0], rng, arguments.long)
 
 
 if __name__ == "__main__":

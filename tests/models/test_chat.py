@@ -1,5 +1,7 @@
 """Chat prompts: the same ids as the tokenizer's own template, and nothing from outside becomes a turn."""
 
+import copy
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -90,3 +92,29 @@ def test_line_by_line_encoding_equals_that_of_the_whole(encoder, text):
     whole = encoder.tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
     assert encoder._splits_lines
     assert list(encoder.encode_text(text)) == whole
+
+
+def test_template_arguments_reach_the_template(smol):
+    tokenizer = copy.deepcopy(smol.tokenizer)
+    tokenizer.chat_template += "{% if not enable_thinking | default(true) %}No thoughts.{% endif %}"
+    messages = [{"role": "user", "content": "Hello."}]
+    silent = ChatEncoder(tokenizer, {"enable_thinking": False}).prompt(messages)
+    assert silent.tail.endswith("No thoughts.")
+    assert not ChatEncoder(tokenizer).prompt(messages).tail.endswith("No thoughts.")
+
+
+def test_learning_lines_first_changes_no_ids(smol):
+    chats = [
+        [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": f"Goal: x\n\nStep {n}: look\nWhy {n}?"},
+        ]
+        for n in range(5)
+    ]
+    learnt, fresh = ChatEncoder(smol.tokenizer), ChatEncoder(smol.tokenizer)
+    learnt.learn(chats)
+    for chat in chats:
+        assert learnt.prompt(chat) == fresh.prompt(chat)
+        text = chat[1]["content"]
+        expected = smol.tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
+        assert list(learnt.encode_text(text)) == expected
