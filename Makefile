@@ -51,11 +51,11 @@ wheel: $(STAMP)  ## build the wheel and check what is in it
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/check-wheel-contents dist/*.whl
 
-pytest: $(STAMP)  ## unit tests, doctests, README blocks and examples
-	$(BIN)/python -m pytest
+pytest: $(STAMP)  ## unit tests, doctests, README blocks and examples, on two processes
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 quick: $(STAMP)  ## pytest without the slow tests
-	$(BIN)/python -m pytest -m 'not slow'
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m 'not slow'
 
 clean:  ## remove what the other targets made, .venv included
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis runs

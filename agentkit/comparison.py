@@ -19,7 +19,9 @@ class Comparison:
     observation: str
     a: str
     b: str
+    admissible_actions: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    """Every action valid now; empty when the environment is open-ended."""
 
 
-Comparator: TypeAlias = Callable[[Sequence[Comparison]], Sequence[str]]
-"""``comparator(comparisons) -> "A" | "B" | "T"`` for each, in order."""
+Comparator: TypeAlias = Callable[[Sequence[Comparison]], Sequence[str | None]]
+"""``comparator(comparisons) -> "A" | "B" | "T"`` for each, in order; None for one that it could not answer."""

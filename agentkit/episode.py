@@ -27,7 +27,8 @@ class EpisodeBuilder:
     """Turns the stream of resets and steps of one environment into a `Trajectory`.
 
     A step that a gate withheld (``info["gate"]["withheld"]``) was not executed and makes no `Step`: only the
-    observation that the agent decides on next changes.
+    observation that the agent decides on next changes. Where a gate executed another action than the proposed one
+    (``info["gate"]["executed"]``), the `Step` has that one; the proposal stays in ``step.gate``.
     """
 
     def __init__(self, observation: str, info: Mapping[str, Any], *, seed: int | None = None, group: str | None = None):
@@ -57,25 +58,32 @@ class EpisodeBuilder:
         info: Mapping[str, Any],
         probability: float | None = None,
     ) -> Step | None:
-        """Record what ``env.step(action)`` returned; None when a gate withheld the action."""
+        """Record what ``env.step(action)`` returned; None when a gate withheld the action.
+
+        ``probability`` is that of ``action``, and is left out when another one was executed.
+        """
         before, seen = self._info, self._observation
         self._observation, self._info, self._ended = observation, info, (bool(terminated), bool(truncated))
         gate = info.get("gate")
         if gate is not None and gate.get("withheld"):
             self._info = {**info, "admissible_actions": before.get("admissible_actions", ())}
             return None
+        executed = action if gate is None else gate.get("executed") or action
+        oracle = info.get("oracle_role")
         step = Step(
             observation=seen,
-            action=action,
+            action=executed,
             reward=reward,
             feedback=observation,
             admissible_actions=before.get("admissible_actions", ()),
             raw_reward=float(info.get("raw_reward", reward)),
             state_changed=info.get("state_changed"),
             milestones=info.get("milestones", ()),
-            probability=probability,
+            probability=probability if executed == action else None,
             gate=None if gate is None else _json_safe(gate),
-            role=info.get("oracle_role"),
+            role=oracle,
+            # Kept here too, for a role judge's answers take the place of `role`.
+            info={} if oracle is None else {"oracle_role": oracle},
         )
         self._steps.append(step)
         return step

@@ -9,8 +9,9 @@ from agentkit.episode import EpisodeBuilder
 from agentkit.trajectory import Trajectory
 
 Actor: TypeAlias = Callable[[str, Mapping[str, Any]], str]
-"""``actor(observation, info) -> action``. Optional: ``reset()``, called as an episode starts, and ``distribution``, a
-mapping from action to probability that the last call chose from."""
+"""``actor(observation, info) -> action``. Optional: ``reset()``, called as an episode starts; ``distribution``, a map
+from action to probability that the last call chose from; and ``observe(observation, info, action)``, which tells an
+actor with a memory of a step that it did not choose."""
 
 
 def _check_text(observation: Any) -> str:

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from agentkit.trajectory import Step, Trajectory
 
 
-def render_opening(trajectory: Trajectory) -> str:
-    """The goal and what the agent saw first."""
-    first = trajectory.steps[0].observation if trajectory.steps else trajectory.final_observation
-    return f"Goal: {trajectory.goal}\n\nStart: {first}"
+def first_observation(trajectory: Trajectory) -> str:
+    """What the agent saw before its first action."""
+    return trajectory.steps[0].observation if trajectory.steps else trajectory.final_observation
 
 
-def render_steps(steps: Sequence[Step], first: int = 1) -> str:
-    """Numbered actions with the observations they led to, one step a line pair."""
-    return "\n".join(f"Step {n}: {s.action}\nResult: {s.feedback}" for n, s in enumerate(steps, start=first))
+def render_steps(template: str, steps: Sequence[Step], first: int = 1) -> list[str]:
+    """Each step's action and what it led to, numbered from ``first``."""
+    return [template.format(n=n, action=s.action, feedback=s.feedback) for n, s in enumerate(steps, start=first)]

@@ -50,6 +50,20 @@ class TestEpisodeBuilder:
         assert step.admissible_actions == ("look", "leave")
         assert step.gate == {"withheld": False, "p": 0.5}
 
+    def test_a_forced_action_is_the_one_that_was_executed(self):
+        info = {**INFO, "gate": {"withheld": False, "proposal": "look", "executed": "leave"}}
+        step = builder().add("look", "Outside.", 1.0, True, False, info, probability=0.75)
+        assert step is not None
+        assert (step.action, step.probability, step.gate["proposal"]) == ("leave", None, "look")
+
+    def test_an_oracle_role_stays_when_a_judge_gives_another(self):
+        episode = builder()
+        episode.add(
+            "leave", "Outside.", 1.0, True, False, {**INFO, "oracle_role": "decisive", "roles": ("regression",)}
+        )
+        (step,) = episode.trajectory().steps
+        assert (step.role, step.info) == ("regression", {"oracle_role": "decisive"})
+
     def test_what_is_not_json_in_a_gate_is_left_out(self):
         gate = {"nan": math.nan, "object": object(), "tuple": (1, "a"), "none": None}
         step = builder().add("look", "", 0.0, False, False, {"gate": gate})

@@ -15,10 +15,14 @@ HEAVY = ("torch", "transformers", "trl", "peft", "datasets", "alfworld", "textwo
 LIGHT_MODULES = (
     "agentkit",
     "agentkit.actors",
+    "agentkit.causal",
+    "agentkit.comparing",
     "agentkit.credit",
+    "agentkit.diagnosis",
     "agentkit.envs",
     "agentkit.judges",
     "agentkit.models",
+    "agentkit.recipes",
     "agentkit.testing",
     "agentkit.trainers",
     "agentkit.wrappers",
@@ -31,16 +35,27 @@ PUBLIC_NAMES = {
     "agentkit.actors": "ConstrainedReadoutActor PromptedActor RandomActor ExpertActor OrderedSubgoalsActor",
     "agentkit.models": "ConstrainedReadout Prompted OpenAIDecisions SystemOne Cached smollm2",
     "agentkit.wrappers": (
-        "JudgeRewardWrapper RoleCreditWrapper ComparatorGateWrapper RecordTrajectoryWrapper TextualizeWrapper"
-        " ReplaySnapshot"
+        "JudgeRewardWrapper RoleCreditWrapper ComparatorGateWrapper InterventionRouterWrapper RecordTrajectoryWrapper"
+        " TextualizeWrapper ReplaySnapshot"
     ),
-    "agentkit.judges": "StepJudge RoleJudge PairwiseComparator OracleJudge",
+    "agentkit.wrappers.vector": "JudgeRewardWrapper RoleCreditWrapper RecordTrajectoryWrapper",
+    "agentkit.judges": (
+        "StepJudge RoleJudge PairwiseComparator OracleJudge screen NoisyOracle OracleRoles StepPrompt RolePrompt"
+        " gain_condition missed_credit judge_roles role_reliability role_agreement AbsoluteCritic OracleComparator"
+        " RandomComparator WrongComparator comparator_report critic_report"
+    ),
     "agentkit.credit": (
         "outcome_advantages centered_step_scores role_credits discounted_step_returns anchor_state_advantages combine"
-        " broadcast_to_tokens"
+        " broadcast_to_tokens role_advantages whiten"
     ),
-    "agentkit.trainers": "AgentGRPOTrainer AgentGRPOConfig",
-    "agentkit.testing": "check_wrapper check_text_env check_judge ScriptedEnv ScriptedModel",
+    "agentkit.trainers": (
+        "AgentGRPOTrainer AgentGRPOConfig DecisionTrainer DecisionConfig DecisionExample load_examples"
+        " save_examples split_by_group judge_examples outcome_examples role_examples decider_examples"
+        " collect_branches comparator_examples critic_examples"
+    ),
+    "agentkit.testing": (
+        "check_wrapper check_vector_wrapper check_text_env check_judge ScriptedEnv ScriptedModel HeldJudge"
+    ),
 }
 
 # Makes the named packages look as if they were not installed, to `import` and to `importlib.util.find_spec` alike.
@@ -112,6 +127,8 @@ MISSING = [
     ("gguf", "from agentkit.models import smollm2; smollm2('absent')", "pip install gguf"),
     ("trl", "from agentkit.trainers import AgentGRPOTrainer", "[train]"),
     ("torch transformers trl", "from agentkit.trainers import AgentGRPOConfig", "[train]"),
+    ("torch transformers", "from agentkit.trainers import DecisionTrainer", "[train]"),
+    ("yaml", "from agentkit.recipes import read_recipe; read_recipe('sft', ['model=x'])", "[train]"),
     ("alfworld", "from agentkit.envs.alfworld.generate import make_games; make_games('out', 1)", "[alfworld]"),
     ("jinja2", "from agentkit.report import write_page; write_page('page.html', {})", "[report]"),
 ]

@@ -3,7 +3,9 @@
 if not __name__.startswith("agentkit."):
     raise ImportError(f"import agentkit.wrappers instead of {__name__}: this folder is a room of the package agentkit")
 
+from agentkit.wrappers import vector as vector
 from agentkit.wrappers.comparator_gate import ComparatorGateWrapper
+from agentkit.wrappers.intervention_router import InterventionRouterWrapper
 from agentkit.wrappers.judge_reward import JudgeRewardWrapper
 from agentkit.wrappers.record_trajectory import RecordTrajectoryWrapper
 from agentkit.wrappers.replay_snapshot import ReplaySnapshot
@@ -12,6 +14,7 @@ from agentkit.wrappers.textualize import TextualizeWrapper
 
 __all__ = [
     "ComparatorGateWrapper",
+    "InterventionRouterWrapper",
     "JudgeRewardWrapper",
     "RecordTrajectoryWrapper",
     "ReplaySnapshot",

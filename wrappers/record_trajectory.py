@@ -31,10 +31,7 @@ class RecordTrajectoryWrapper(EpisodeWrapper, RecordConstructorArgs):
     def __init__(self, env: gym.Env, path: str | os.PathLike[str]):
         RecordConstructorArgs.__init__(self, path=os.fspath(path))
         EpisodeWrapper.__init__(self, env)
-        self.path = Path(path)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        # Here rather than after the first, perhaps expensive, episode.
-        self.path.open("a").close()
+        self.path = prepare(path)
 
     def close(self) -> None:
         """Write the episode that this cuts off, if any, and close the environment."""
@@ -56,3 +53,11 @@ class RecordTrajectoryWrapper(EpisodeWrapper, RecordConstructorArgs):
 
     def _write(self) -> None:
         append_trajectory(self.path, self._episode.trajectory())
+
+
+def prepare(path: str | os.PathLike[str]) -> Path:
+    """The path, to which can be written: that is found out before the first, perhaps expensive, episode."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.open("a").close()
+    return target

@@ -43,6 +43,10 @@ class ExpertActor:
         """
         return self._play(observation, info)
 
+    def observe(self, observation: str, info: Mapping[str, Any], action: str) -> None:
+        """Remember a step that another player chose."""
+        self._play.observe(observation, info, action)
+
 
 class _Planner:
     def __init__(self, env: gym.Env | None):
@@ -57,6 +61,9 @@ class _Planner:
 
     def reset(self) -> None:
         """Nothing to forget: the state says it all."""
+
+    def observe(self, observation: str, info: Mapping[str, Any], action: str) -> None:
+        """Nothing to remember either."""
 
     def __call__(self, observation: str, info: Mapping[str, Any]) -> str:
         return self._env.expert_action()

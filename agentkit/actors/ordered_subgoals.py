@@ -16,6 +16,7 @@ WRITING_REQUEST = (
     "Goal: {goal}\n\nRestate this goal as a short numbered list of sub-goals, in the order in which they must be met. "
     "Name what must be true after each. Add nothing that the goal does not ask for."
 )
+_CHANGE_ALONE = re.compile(r"(?P<verb>clean|heat|cool) some (?P<thing>[a-z]+)\.?")
 _ITEM = re.compile(r"(?m)^\s*\d+[.)]\s+(.+?)\s*$")
 
 
@@ -55,12 +56,21 @@ class OrderedSubgoalsActor:
         Raises:
             ValueError: the goal cannot be restated.
         """
+        return self.actor(*self._shown(observation, info))
+
+    def observe(self, observation: str, info: Mapping[str, Any], action: str) -> None:
+        """Tell the wrapped actor of a step that another player chose, in the words that it sees."""
+        observe = getattr(self.actor, "observe", None)
+        if observe is not None:
+            observe(*self._shown(observation, info), action)
+
+    def _shown(self, observation: str, info: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         goal = info.get("goal", "")
         if goal != self._goal:
             self._restated = ordered_goal(self.restate(goal))
             self._goal = goal
         shown = observation.replace(goal, self._restated) if goal else observation
-        return self.actor(shown, {**info, "goal": self._restated})
+        return shown, {**info, "goal": self._restated}
 
 
 def ordered_goal(subgoals: Sequence[str]) -> str:
@@ -81,23 +91,32 @@ def ordered_goal(subgoals: Sequence[str]) -> str:
 
 
 def alfworld_subgoals(goal: str) -> list[str]:
-    """The sub-goals of one of ALFWorld's task sentences.
+    """The sub-goals of one of ALFWorld's task sentences, or of one that asks for a change alone.
 
     Raises:
         ValueError: the goal is none of them.
 
     >>> alfworld_subgoals("put a hot mug in shelf.")
     ['find and take a mug', 'heat the mug with a microwave', 'put the mug in/on a shelf']
+    >>> alfworld_subgoals("heat some mug.")
+    ['find and take a mug', 'heat the mug with a microwave']
     """
+    alone = _CHANGE_ALONE.fullmatch(goal.strip())
+    if alone:
+        return [f"find and take a {alone['thing']}", _change(alone["verb"], alone["thing"])]
     task = read_task(goal)
     thing, put = task.thing, f"put the {task.thing} in/on a {task.place}"
     if task.examine:
         return [f"find and take a {thing}", f"find a {task.place}", f"use the {task.place} while holding the {thing}"]
     if task.count == 2:
         return [f"find and take a {thing}", put, f"find and take a second {thing}", put.replace("the", "the second", 1)]
-    tools = {"heat": "a microwave", "cool": "a fridge", "clean": "a sinkbasin"}
-    change = [f"{task.verb} the {thing} with {tools[task.verb]}"] if task.verb is not None else []
+    change = [_change(task.verb, thing)] if task.verb is not None else []
     return [f"find and take a {thing}", *change, put]
+
+
+def _change(verb: str, thing: str) -> str:
+    tools = {"heat": "a microwave", "cool": "a fridge", "clean": "a sinkbasin"}
+    return f"{verb} the {thing} with {tools[verb]}"
 
 
 def written_subgoals(chat: Chat, max_tokens: int = 200) -> Restate:

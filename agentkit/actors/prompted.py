@@ -45,6 +45,10 @@ class PromptedActor:
         """Forget the past; `rollout` calls it as an episode starts."""
         self._closed.reset()
 
+    def observe(self, observation: str, info: Mapping[str, Any], action: str) -> None:
+        """Remember a step that another player chose."""
+        self._memory.add(observation, action)
+
     def __call__(self, observation: str, info: Mapping[str, Any]) -> str:
         """The next action.
 

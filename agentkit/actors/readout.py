@@ -41,6 +41,10 @@ class ConstrainedReadoutActor:
         """Forget the past; `rollout` calls it as an episode starts."""
         self.memory.clear()
 
+    def observe(self, observation: str, info: Mapping[str, Any], action: str) -> None:
+        """Remember a step that another player chose."""
+        self.memory.add(observation, action)
+
     def __call__(self, observation: str, info: Mapping[str, Any]) -> str:
         """The next action.
 

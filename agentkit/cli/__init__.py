@@ -1,4 +1,4 @@
-"""The command line: ``agentkit demo | play | eval | games make | report``."""
+"""The command line: ``agentkit demo | play | eval | games make | report | screen | diagnose``."""
 
 import sys
 

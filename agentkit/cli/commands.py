@@ -9,7 +9,7 @@ from typing import Any
 from agentkit.cli.naming import make_actor, make_env
 from agentkit.evaluation import Evaluation
 from agentkit.rollout import iterate_rollouts
-from agentkit.trajectory import Trajectory, append_trajectory, load_trajectories
+from agentkit.trajectory import Trajectory, append_trajectory
 
 
 def demo(*, out: Path, seed: int, teacher: str, updates: int, turns: int, fresh: bool) -> None:
@@ -97,16 +97,6 @@ def _ask(actions: Sequence[str]) -> str | None:
             return line
         else:
             print("\n".join(f"{number:>3}  {action}" for number, action in enumerate(actions, start=1)))
-
-
-def report(trajectories: Path, out: Path) -> None:
-    """Write the page."""
-    from agentkit.report import write_page
-
-    episodes = load_trajectories(trajectories)
-    if not episodes:
-        raise ValueError(f"{trajectories} holds no episodes")
-    print(write_page(out, {trajectories.name: episodes}, title=f"Episodes of {trajectories.name}"))
 
 
 def make_games(count: int, seed: int, out: Path, **options: Any) -> None:

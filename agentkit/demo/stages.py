@@ -13,11 +13,12 @@ import numpy as np
 from agentkit.actors import ConstrainedReadoutActor
 from agentkit.demo.settings import DemoFolder, DemoSettings
 from agentkit.demo.stack import agreement, full_stack, make_env, with_advantages
-from agentkit.demo.training import TrainingReport, quieten_libraries, train
+from agentkit.demo.training import TrainingReport, train
 from agentkit.envs.alfworld.generate import make_games
 from agentkit.models import ConstrainedReadout, smollm2
 from agentkit.report import score_heatmap, write_page
 from agentkit.rollout import play_episode
+from agentkit.trainers.robustness.quiet import quieten_libraries
 from agentkit.trajectory import Trajectory, append_trajectory, load_trajectories, save_trajectories, write_atomically
 
 Say = Callable[[str], None]

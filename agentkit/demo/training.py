@@ -1,9 +1,6 @@
 """The demo's training stage: a few LoRA updates on the CPU, with success before and after."""
 
 import json
-import logging
-import os
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +12,7 @@ from agentkit.demo.settings import DemoFolder, DemoSettings
 from agentkit.demo.stack import LAMBDA, ROLE_LAMBDA, judge_wrappers, make_env
 from agentkit.judges import OracleJudge
 from agentkit.models import ConstrainedReadout
-from agentkit.trajectory import Trajectory, iterate_trajectories, save_trajectories, write_atomically
+from agentkit.trajectory import Trajectory, write_atomically
 from agentkit.wrappers import JudgeRewardWrapper
 
 Say = Callable[[str], None]
@@ -48,7 +45,8 @@ def train(folder: DemoFolder, settings: DemoSettings, model: Any, tokenizer: Any
                 say(f"    update {state.global_step}/{settings.updates}: loss {logs['loss']:+.4f}")
 
     last = _last_checkpoint(folder)
-    _keep_rollouts_until(folder, last)
+    if last is None:
+        folder.rollouts.unlink(missing_ok=True)  # of a run that was stopped before its first checkpoint
     trainer = AgentGRPOTrainer(
         model,
         lambda: make_env(folder, settings),
@@ -149,23 +147,3 @@ def _last_checkpoint(folder: DemoFolder) -> Any:
     from transformers.trainer_utils import get_last_checkpoint
 
     return get_last_checkpoint(str(folder.training)) if folder.training.exists() else None
-
-
-def _keep_rollouts_until(folder: DemoFolder, checkpoint: Any) -> None:
-    """Drop the rollouts of updates after the checkpoint: they will be played again."""
-    if not folder.rollouts.exists():
-        return
-    step = int(str(checkpoint).rsplit("-", 1)[1]) if checkpoint is not None else 0
-    kept = [t for t in iterate_trajectories(folder.rollouts) if int((t.group or "step-0").split("-")[1]) < step]
-    save_trajectories(folder.rollouts, kept)
-
-
-def quieten_libraries() -> None:
-    """Leave the terminal to the demo's own lines."""
-    from transformers.utils import logging as transformers_logging
-
-    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
-    warnings.filterwarnings("ignore", category=FutureWarning)
-    transformers_logging.set_verbosity_error()
-    transformers_logging.disable_progress_bar()
-    logging.getLogger("accelerate").setLevel(logging.ERROR)

@@ -86,7 +86,7 @@ class ConstrainedReadout:
             raise ValueError(f"max_length must be at least 1 or None, got {max_length!r}")
         self.scoring = scoring
         self.temperature = temperature
-        self.labels = labels
+        self.labels: Labels = labels
         self.messages = messages
         self.encoder = ChatEncoder(tokenizer, template_arguments)
         self.max_length = max_length or _longest_input(model)

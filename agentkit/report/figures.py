@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,11 +41,16 @@ def score_heatmap(path: str | os.PathLike[str], trajectories: Sequence[Trajector
         figure.colorbar(image, ax=axis, fraction=0.03, pad=0.02, label="score")
     axes[-1, 0].set_xlabel("step   (● milestone, × no-op)")
     figure.tight_layout()
+    plt.close(figure)
+    return save_figure(path, figure)
+
+
+def save_figure(path: str | os.PathLike[str], figure: Any) -> Path:
+    """Write a matplotlib figure as PNG; the file appears whole or not at all."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.part")
     figure.savefig(temporary, dpi=130, format="png")
-    plt.close(figure)
     os.replace(temporary, target)
     return target
 

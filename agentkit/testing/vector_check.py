@@ -1,14 +1,14 @@
 """Checks that an environment behaves in a vector as it does alone."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import gymnasium as gym
-import numpy as np
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AutoresetMode, VectorEnv
 
 from agentkit.envs.vector import vectorize
 from agentkit.testing.playing import Chooser, Turn, act, difference, ensure, start
+from agentkit.wrappers.vector.infos import info_of
 
 SEEDS = (11, 12)
 
@@ -19,6 +19,8 @@ def check_vectors(
     autoreset_modes: Sequence[AutoresetMode] = tuple(AutoresetMode),
     steps: int = 12,
     actions: Sequence[str] = (),
+    copy: Callable[[], gym.Env] | None = None,
+    wrap: Callable[[VectorEnv], VectorEnv] | None = None,
 ) -> None:
     """Two copies in Sync and Async vectors: every text, reward, flag and info is that of the same copy played alone.
 
@@ -27,6 +29,8 @@ def check_vectors(
         autoreset_modes: the modes to try.
         steps: how many vector steps.
         actions: what to do where the environment lists no admissible actions.
+        copy: builds what the vector is made of, where ``wrap`` adds to it what ``build`` has further; None = ``build``.
+        wrap: what to put around the vector; None = nothing.
 
     Raises:
         AssertionError: with one sentence that names the vector, the copy and the first difference.
@@ -38,7 +42,9 @@ def check_vectors(
             shortest = min(map(len, expected))
             expected = [turns[:shortest] for turns in expected]
         for mode in ("sync", "async"):
-            _compare(build, mode, autoreset_mode, expected)
+            inside = vectorize([copy or build] * len(SEEDS), mode=mode, autoreset_mode=autoreset_mode)
+            vector = inside if wrap is None else wrap(inside)
+            _compare(vector, f"{mode} vector, autoreset {autoreset_mode.value}", expected)
 
 
 def _alone(env: gym.Env, seed: int, autoreset_mode: AutoresetMode, steps: int, actions: Sequence[str]) -> list[Turn]:
@@ -69,14 +75,7 @@ def _with_reset(last: Turn, reset: Turn) -> Turn:
     return Turn(last.action, reset.observation, info, last.reward, last.terminated, last.truncated)
 
 
-def _compare(
-    build: Callable[[], gym.Env],
-    mode: Literal["sync", "async"],
-    autoreset_mode: AutoresetMode,
-    expected: Sequence[Sequence[Turn]],
-) -> None:
-    vector = vectorize([build] * len(expected), mode=mode, autoreset_mode=autoreset_mode)
-    name = f"{mode} vector, autoreset {autoreset_mode.value}"
+def _compare(vector: VectorEnv, name: str, expected: Sequence[Sequence[Turn]]) -> None:
     try:
         found = _drive(vector, expected)
         for i, turns in enumerate(expected):
@@ -91,7 +90,7 @@ def _compare(
         vector.close()
 
 
-def _drive(vector: gym.vector.VectorEnv, plans: Sequence[Sequence[Turn]]) -> list[list[Turn]]:
+def _drive(vector: VectorEnv, plans: Sequence[Sequence[Turn]]) -> list[list[Turn]]:
     """Reset the vector, and do in each copy what its plan says."""
     seeds: Any = list(SEEDS)
     observations, infos = vector.reset(seed=seeds)
@@ -103,13 +102,3 @@ def _drive(vector: gym.vector.VectorEnv, plans: Sequence[Sequence[Turn]]) -> lis
             turn = Turn(action, observations[i], info_of(infos, i), rewards[i], terminations[i], truncations[i])
             found[i].append(turn)
     return found
-
-
-def info_of(infos: Mapping[str, Any], index: int) -> dict[str, Any]:
-    """The info of one copy, out of the infos of a vector environment."""
-    info = {}
-    for key, column in infos.items():
-        if not infos.get(f"_{key}", np.zeros(index + 1, bool))[index]:
-            continue
-        info[key] = info_of(column, index) if isinstance(column, Mapping) else column[index]
-    return info

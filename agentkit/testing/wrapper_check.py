@@ -15,6 +15,7 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.utils.env_checker import check_env
 
 from agentkit.envs.contract import contract_violations
+from agentkit.testing.guarding import CopiedError, guarded
 from agentkit.testing.pickling import pickled
 from agentkit.testing.playing import Chooser, Turn, act, difference, ensure, play, replay, same, start
 from agentkit.testing.scripted_env import ENV_ID
@@ -36,11 +37,10 @@ def check_wrapper(
     """Raise AssertionError, with one sentence, for the first thing that ``wrapper(env, **kwargs)`` does wrong.
 
     Checked: the recorded arguments are those of the signature; Gymnasium's `check_env` passes; `gymnasium.make`
-        rebuilds
-    the same stack from ``env.spec`` with the same arguments, and from the spec's JSON where the arguments are JSON
-    values; no argument that can be called (a judge, a model) is deep-copied; it pickles, before an episode and within
-    one; every info follows the contract; nothing of one episode is left in the next, nor of one that was cut by a
-    reset; two copies in Sync and Async vectors, in all three autoreset modes, do what they do alone; and where the
+    rebuilds the same stack from ``env.spec`` with the same arguments, and from the spec's JSON where the arguments are
+    JSON values; no argument that can be called (a judge, a model) is deep-copied; it pickles, before an episode and
+    within one; every info follows the contract; nothing of one episode is left in the next, nor of one that was cut by
+    a reset; two copies in Sync and Async vectors, in all three autoreset modes, do what they do alone; and where the
     environment can branch, `snapshot` and `restore` take the wrapper's own state along.
 
     Args:
@@ -137,36 +137,12 @@ def _stack(env: gym.Env) -> Iterator[tuple[type, Mapping[str, Any]]]:
         yield from _stack(env.env)
 
 
-class _CopiedError(Exception):
-    """An argument was deep-copied."""
-
-
-class _Uncopyable:
-    """Stands for an argument that can be called, and raises when it is deep-copied."""
-
-    def __init__(self, argument: str, value: Any):
-        self._argument, self._value = argument, value
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._value(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.__dict__["_value"], name)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        raise _CopiedError(self._argument)
-
-
 def _check_not_copied(build: _Build) -> None:
-    guarded = {
-        name: _Uncopyable(name, value) if callable(value) and not isinstance(value, type) else value
-        for name, value in build.kwargs.items()
-    }
     try:
-        env = attrs.evolve(build, kwargs=guarded)()
+        env = attrs.evolve(build, kwargs=guarded(build.kwargs))()
         copy.deepcopy(env.spec)
         _episode(env)
-    except _CopiedError as error:
+    except CopiedError as error:
         raise AssertionError(
             f"the argument {error} was deep-copied, which would copy a model; "
             "record it with agentkit.wrappers.sharing.record"

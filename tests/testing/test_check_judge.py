@@ -25,6 +25,28 @@ class LastStepOf:
         return self(trajectory)[-1] if self.agree else 1.0
 
 
+@attrs.frozen
+class Batched:
+    """A judge with batches, which may lose or mix up answers."""
+
+    lose: bool = False
+    mix_up: bool = False
+    last: float | None = None
+    roles: bool = False
+
+    def __call__(self, trajectory):
+        return ["good"] * len(trajectory) if self.roles else [len(trajectory) / 10] * len(trajectory)
+
+    def judge_all(self, trajectories):
+        columns = [self(trajectory) for trajectory in trajectories]
+        if self.mix_up:
+            columns = [["bad" if self.roles else 0.0] * len(column) for column in columns]
+        return columns[:-1] if self.lose else columns
+
+    def score_last_all(self, trajectories):
+        return [len(t) / 10 if self.last is None else self.last for t in trajectories]
+
+
 class Meddling:
     def __call__(self, trajectory):
         for step in trajectory.steps:
@@ -39,6 +61,8 @@ class Meddling:
         lambda trajectory: [None] * len(trajectory),
         lambda trajectory: (Verdict(1.0) for _ in trajectory.steps),
         LastStepOf(),
+        LastStepOf(context="prefix+feedback"),
+        Batched(),
         OracleJudge(),
         StepJudge(ScriptedModel(lambda query: 0.25)),
         StepJudge(ScriptedModel(lambda query: len(query.context) % 7 / 7), context="prefix"),
@@ -54,6 +78,8 @@ def test_role_judges():
     check_judge(lambda trajectory: [None] * len(trajectory), roles=["good"])
     with pytest.raises(AssertionError, match="step 0: 'bad' is none of good, nor None"):
         check_judge(lambda trajectory: ["bad"] * len(trajectory), roles=["good"])
+    with pytest.raises(AssertionError, match=r"trajectory 0: judge_all says \['bad'\], but alone it is \['good'\]"):
+        check_judge(Batched(mix_up=True, roles=True), roles=["good"])
     with pytest.raises(AssertionError, match="0 roles; return one a step"):
         check_judge(lambda trajectory: [], roles=["good"])
 
@@ -69,6 +95,10 @@ def test_role_judges():
         (BAD_JUDGES["words"], "got 'very helpful'"),
         (Meddling(), "the judge changed the trajectory that it judged"),
         (LastStepOf(look_ahead=True), "step 0: the score without and with the later steps differ: 0.08 and 0.16"),
+        (LastStepOf(look_ahead=True, context="prefix+feedback"), "step 0: the score without and with the later steps"),
+        (Batched(lose=True), "judge 'Batched': judge_all gave 3 answers for 4"),
+        (Batched(mix_up=True), "trajectory 0: judge_all and the scores of it alone differ: 0.0 and 0.1"),
+        (Batched(last=0.25), "trajectory 0: score_last_all and the last of all scores differ: 0.25 and 0.1"),
         (LastStepOf(agree=False), "score_last and the last of all scores differ: 1.0 and 0.04"),
     ],
 )

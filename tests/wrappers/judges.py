@@ -50,7 +50,7 @@ class LastOnly(PrefixJudge):
         raise AssertionError("asked for every step")
 
     def score_last(self, trajectory):
-        return 0.1 * len(trajectory)
+        return min(1.0, 0.1 * len(trajectory))
 
 
 def prefers_progress(comparisons):
@@ -75,3 +75,13 @@ def always_second(comparisons):
 
 def reversed_admissible(observation, info, proposal, k):
     return info["admissible_actions"][::-1][:k]
+
+
+def early(features):
+    """A router that sees value in the first two steps."""
+    return 1.0 - features["step"] / 2
+
+
+def failing_router(features):
+    """A router that knows nothing."""
+    raise KeyError("step")

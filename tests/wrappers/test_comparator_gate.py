@@ -1,15 +1,17 @@
 """The gate: both orders, advice that does not bind, budgets, bounds, and no environment step for a withheld action."""
 
+import math
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.wrappers import TimeLimit
 
 from agentkit.rollout import rollout
 from agentkit.testing import ScriptedEnv
-from agentkit.wrappers import ComparatorGateWrapper
+from agentkit.wrappers import ComparatorGateWrapper, JudgeRewardWrapper
 from tests.wrappers import judges
 
 
@@ -51,7 +53,10 @@ def test_a_preferred_alternative_withholds_the_proposal():
         "withheld": True,
         "proposal": "look",
         "executed": None,
+        "alternatives": ("take key",),
         "preferred": ("take key",),
+        "margin": 1.0,
+        "failed": False,
         "round": 0,
         "interventions": 1,
         "advice": None,
@@ -118,6 +123,81 @@ def test_forced_executes_the_alternative():
     assert info["gate"]["interventions"] == 1
 
 
+def test_forced_executes_the_alternative_that_beats_most_of_the_others():
+    def compare(comparisons):
+        rank = {"look": 0, "b": 1, "take key": 2}
+        order = [(rank[c.a], rank[c.b]) for c in comparisons]
+        return ["A" if a > b else "B" if b > a else "T" for a, b in order]
+
+    env, _, _ = gate(compare, candidates=lambda *arguments: ["b", "take key"], mode="forced")
+    gate_info = env.step("look")[4]["gate"]
+    assert gate_info["preferred"] == ("b", "take key")
+    assert gate_info["executed"] == "take key"
+    assert env.totals["comparisons"] == 4 + 2
+
+
+def test_forced_takes_the_first_of_equals():
+    env, _, _ = gate(prefers("b", "take key"), candidates=lambda *arguments: ["b", "take key"], mode="forced")
+    assert env.step("look")[4]["gate"]["executed"] == "b"
+
+
+def test_a_proposal_is_compared_once_however_often_one_asks():
+    asked = []
+
+    def compare(comparisons):
+        asked.append(len(comparisons))
+        return judges.prefers_progress(comparisons)
+
+    env, _, _ = gate(compare)
+    assert env.would_intervene("look")
+    assert env.examine("look").preferred == ("take key",)
+    assert env.step("look")[4]["gate"]["withheld"]
+    assert asked == [2]
+
+
+def test_what_is_let_through_is_executed_and_costs_no_comparison():
+    env, _, _ = gate(judges.failing, budget=1)
+    env.let_through()
+    gate_info = env.step("look")[4]["gate"]
+    assert (gate_info["executed"], gate_info["failed"], gate_info["interventions"]) == ("look", False, 0)
+    assert env.budget_left == 1
+    assert env.step("look")[4]["gate"]["failed"], "only one proposal is let through"
+
+
+def test_what_was_compared_and_let_through_is_no_intervention():
+    env, _, _ = gate(prefers("take key"))
+    assert env.would_intervene("look")
+    env.let_through()
+    gate_info = env.step("look")[4]["gate"]
+    assert (gate_info["executed"], gate_info["preferred"], gate_info["interventions"]) == ("look", ("take key",), 0)
+
+
+def test_margin_says_how_clearly_the_alternatives_win():
+    def compare(comparisons):
+        rank = {"worse": 0, "look": 1, "same": 1, "better": 2}
+        return ["A" if rank[c.a] > rank[c.b] else "B" if rank[c.b] > rank[c.a] else "T" for c in comparisons]
+
+    def of(*alternatives):
+        return gate(compare, candidates=lambda *arguments: alternatives, r=4)[0].examine("look")
+
+    assert of("better", "same", "worse").margin == 0.0
+    assert of("better").margin == 1.0
+    assert of("worse", "same").margin == -0.5
+    assert of().margin == 0.0
+    assert of("better", "same", "worse").preferred_share == pytest.approx(1 / 3)
+
+
+def test_the_comparator_is_shown_the_admissible_actions():
+    asked = []
+
+    def compare(comparisons):
+        asked.extend(comparisons)
+        return ["T"] * len(comparisons)
+
+    gate(compare)[0].step("look")
+    assert asked[0].admissible_actions == ("look", "take key")
+
+
 def test_budget_bounds_the_states_with_intervention():
     env, _, _ = gate(prefers("take key", "unlock chest"), budget=1)
     assert env.step("look")[4]["gate"]["withheld"]
@@ -134,6 +214,27 @@ def test_rounds_bound_the_interventions_in_a_state():
     assert env.env.steps == 1
 
 
+def test_every_answer_to_advice_has_a_fate_even_when_it_is_withheld_too():
+    env, _, _ = gate(prefers("take key"), rounds=3)
+    fates = [env.step(action)[4]["gate"]["advice"] for action in ("look", "jump", "look", "look", "take key")]
+    assert fates == [None, "ignored", "reproposed", "reproposed", None]
+    assert [env.totals[name] for name in ("followed", "ignored", "reproposed", "withheld")] == [0, 1, 2, 3]
+
+
+def test_a_proposal_that_follows_the_advice_is_not_compared_again():
+    asked = []
+
+    def compare(comparisons):
+        asked.append([(c.a, c.b) for c in comparisons])
+        return ["B" if c.a == "look" else "A" if c.b == "look" else "T" for c in comparisons]
+
+    env, _, _ = gate(compare, rounds=3)
+    env.step("look")
+    gate_info = env.step("take key")[4]["gate"]
+    assert (gate_info["advice"], gate_info["executed"]) == ("followed", "take key")
+    assert len(asked) == 1
+
+
 def test_a_failing_comparator_lets_the_proposal_through_and_is_counted():
     def compare(comparisons):
         raise TimeoutError("no answer")
@@ -146,11 +247,69 @@ def test_a_failing_comparator_lets_the_proposal_through_and_is_counted():
     assert info["gate"]["totals"]["withheld"] == 0
 
 
-@pytest.mark.parametrize("answers", [["A"], ["A", "X"], ["a", "b"]])
-def test_a_wrong_answer_is_a_clear_error(answers):
-    env, _, _ = gate(lambda comparisons: answers)
-    with pytest.raises(ValueError, match="must return 'A', 'B' or 'T' for each of 2 pairs"):
+def raises(comparisons):
+    raise RuntimeError("no answer")
+
+
+@pytest.mark.parametrize(
+    ("compare", "unanswered"),
+    [
+        (raises, 2),
+        (lambda comparisons: ["B"], 2),
+        (lambda comparisons: ["B", "A", "A"], 2),
+        (lambda comparisons: 7, 2),
+        (lambda comparisons: None, 2),
+        (lambda comparisons: ["B", "X"], 1),
+        (lambda comparisons: ["b", "a"], 2),
+        (lambda comparisons: [None, "A"], 1),
+        (lambda comparisons: [math.nan, "A"], 1),
+        (lambda comparisons: [np.array(["B", "B"]), 0], 2),
+    ],
+)
+def test_whatever_a_comparator_leaves_unanswered_lets_the_proposal_through_and_is_counted(compare, unanswered, caplog):
+    env, _, _ = gate(compare)
+    *_, info = env.step("look")
+    assert (info["gate"]["executed"], info["gate"]["preferred"], info["gate"]["failed"]) == ("look", (), True)
+    assert (env.totals["failures"], env.totals["unanswered"], env.totals["comparisons"]) == (1, unanswered, 2)
+    assert "comparator" in caplog.text
+
+
+def test_an_answer_in_one_order_is_enough_to_count_as_failed_and_not_enough_to_be_preferred():
+    def candidates(observation, info, proposal, k):
+        return ["take key", "dance"]
+
+    env, _, _ = gate(lambda comparisons: ["B", "B", None, "A"], candidates=candidates)
+    gate_info = env.step("look")[4]["gate"]
+    assert gate_info["preferred"] == ("dance",)
+    assert gate_info["failed"]
+    assert gate_info["withheld"]
+
+
+def test_answers_may_be_numpy_strings():
+    env, _, _ = gate(lambda comparisons: np.array(["B", "A"]))
+    assert env.step("look")[4]["gate"]["preferred"] == ("take key",)
+
+
+def test_failing_candidates_let_the_proposal_through_and_are_counted(caplog):
+    def candidates(observation, info, proposal, k):
+        raise ConnectionError("no pool")
+
+    env, _, _ = gate(prefers("take key"), candidates=candidates)
+    assert env.step("look")[4]["gate"]["executed"] == "look"
+    assert env.totals["failures"] == 1
+    assert "candidates failed" in caplog.text
+
+
+@pytest.mark.parametrize("drawn", ["take key", ["take key", 3], None])
+def test_candidates_that_are_no_actions_are_a_clear_error(drawn):
+    env, _, _ = gate(prefers("take key"), candidates=lambda *arguments: drawn)
+    with pytest.raises(TypeError, match="candidates must return a sequence of actions"):
         env.step("look")
+
+
+def test_candidates_may_be_a_generator():
+    env, _, _ = gate(prefers("take key"), candidates=lambda *arguments: (a for a in ("look", "take key")))
+    assert env.step("look")[4]["gate"]["preferred"] == ("take key",)
 
 
 def test_time_limit_inside_counts_executed_steps_only():
@@ -158,6 +317,17 @@ def test_time_limit_inside_counts_executed_steps_only():
     env.reset(seed=0)
     ended = [env.step(a)[3] for a in ("look", "take key", "look", "unlock chest")]
     assert ended == [False, False, False, True]
+
+
+def test_time_limit_outside_counts_withheld_proposals_and_the_totals_are_still_there():
+    env = TimeLimit(ComparatorGateWrapper(ScriptedEnv(), prefers("take key", "unlock chest")), 3)
+    env.reset(seed=0)
+    for action in ("look", "take key", "look"):
+        *_, truncated, info = env.step(action)
+    assert truncated
+    assert "totals" not in info["gate"]
+    totals = env.get_wrapper_attr("totals")
+    assert (totals["steps"], totals["withheld"]) == (1, 2)
 
 
 def test_totals_close_the_episode():
@@ -171,6 +341,7 @@ def test_totals_close_the_episode():
         "interventions": 2,
         "comparisons": 14,
         "failures": 0,
+        "unanswered": 0,
         "followed": 1,
         "reproposed": 1,
         "ignored": 0,
@@ -233,10 +404,43 @@ def test_outside_an_episode_the_environment_says_what_is_wrong():
         env.step("look")
 
 
+def test_a_withheld_step_repeats_nothing_of_the_last_action():
+    env = ComparatorGateWrapper(
+        JudgeRewardWrapper(ScriptedEnv(), judges.PrefixJudge()), prefers("take key", "unlock chest")
+    )
+    env.reset(seed=0)
+    env.step("take key")
+    _, reward, _, _, info = env.step("look")
+    assert info["gate"]["withheld"]
+    assert (reward, info["raw_reward"], info["state_changed"], info["milestones"]) == (0.0, 0.0, False, ())
+
+
+def test_restoring_a_withheld_moment_brings_back_advice_and_info():
+    env, _, _ = gate(prefers("take key"))
+    seen, _, _, _, info = env.step("look")
+    moment = env.snapshot()
+    env.step("take key")
+    observation, restored = env.restore(moment)
+    assert (observation, restored["gate"], restored["state_changed"]) == (seen, info["gate"], False)
+    assert env.step("look")[4]["gate"]["advice"] == "reproposed"
+
+
+@pytest.mark.parametrize("name", ["comparator", "candidates"])
+def test_a_comparator_that_cannot_be_called_is_a_clear_error(name):
+    with pytest.raises(TypeError, match=f"{name} must be callable"):
+        ComparatorGateWrapper(ScriptedEnv(), **{"comparator": prefers(), name: 3})
+
+
 def test_an_action_that_is_not_text_reaches_no_comparator():
     env, _, _ = gate(judges.failing)
     with pytest.raises(TypeError, match="action must be a str"):
         env.step(1)
+
+
+@pytest.mark.parametrize("settings", [{"k": 2.0}, {"r": True}, {"budget": "1"}, {"rounds": None, "k": "4"}])
+def test_settings_that_are_no_whole_numbers(settings):
+    with pytest.raises(TypeError, match="must be a whole number"):
+        ComparatorGateWrapper(ScriptedEnv(), prefers(), **settings)
 
 
 @pytest.mark.parametrize(
@@ -253,3 +457,18 @@ def test_an_action_that_is_not_text_reaches_no_comparator():
 def test_bad_settings(settings, message):
     with pytest.raises(ValueError, match=message):
         ComparatorGateWrapper(ScriptedEnv(), prefers(), **settings)
+
+
+def test_candidates_see_what_was_executed():
+    seen = []
+
+    def candidates(observation, info, proposal, k):
+        seen.append(info["history"])
+        return []
+
+    env = ComparatorGateWrapper(ScriptedEnv(), lambda comparisons: [], candidates)
+    _, info = env.reset(seed=0)
+    first, second = info["admissible_actions"][:2]
+    observation, *_ = env.step(first)
+    env.step(second)
+    assert seen == [(), ((first, observation),)]

@@ -5,6 +5,8 @@ import pytest
 
 import agentkit.wrappers
 from agentkit.testing import ScriptedEnv, check_text_env, check_wrapper
+from agentkit.testing.scripted_env import ENV_ID
+from agentkit.wrappers import ComparatorGateWrapper
 from tests.wrappers import judges
 
 
@@ -18,11 +20,13 @@ CASES = {
         {"judge": judges.PrefixJudge(), "weight": 2.0},
         {"judge": judges.failing, "name": "down"},
         {"judge": "tests.wrappers.judges:half"},
+        {"judge": judges.half, "timeout": 60.0},
     ],
     "RoleCreditWrapper": [
         {"judge": judges.by_milestone, "weight": 0.2},
         {"judge": judges.by_milestone, "constants": {"decisive": 1.0, "regression": -1.0}},
         {"judge": "tests.wrappers.judges:by_milestone"},
+        {"judge": judges.by_milestone, "timeout": 60.0},
     ],
     "ComparatorGateWrapper": [
         {"comparator": judges.prefers_progress},
@@ -33,6 +37,11 @@ CASES = {
             "candidates": "tests.wrappers.judges:reversed_admissible",
         },
     ],
+    "InterventionRouterWrapper": [
+        {"router": judges.early},
+        {"router": "tests.wrappers.judges:early"},
+        {"router": judges.failing_router},
+    ],
     "RecordTrajectoryWrapper": [{"path": "episodes.jsonl"}],
     "ReplaySnapshot": [{}],
     "TextualizeWrapper": [
@@ -42,7 +51,13 @@ CASES = {
     ],
 }
 
-BASES = {"TextualizeWrapper": frozen_lake}
+
+def gated():
+    """A gate with a spec, for the router around it."""
+    return ComparatorGateWrapper(gym.make(ENV_ID), judges.prefers_progress)
+
+
+BASES = {"TextualizeWrapper": frozen_lake, "InterventionRouterWrapper": gated}
 
 
 def test_every_wrapper_has_cases():
@@ -68,5 +83,5 @@ def test_the_wrapped_environment_is_a_text_environment(name, arguments, tmp_path
     monkeypatch.chdir(tmp_path)
     base = BASES.get(name, ScriptedEnv)()
     # A gate that withholds an action the first time lets it pass the second time.
-    gate = name == "ComparatorGateWrapper"
+    gate = name in ("ComparatorGateWrapper", "InterventionRouterWrapper")
     check_text_env(getattr(agentkit.wrappers, name)(base, **arguments), stochastic=gate)

@@ -99,6 +99,11 @@ class TestPrefix:
         assert last["shaped_rewards"] == pytest.approx((0.05, 0.1, 0.15, 1.2))
         assert last["step_scores"] == pytest.approx((0.1, 0.2, 0.3, 0.4))
 
+    def test_what_an_action_led_to_is_known_at_once_too(self):
+        judge = judges.PrefixJudge(context="prefix+feedback")
+        steps = play(JudgeRewardWrapper(ScriptedEnv(), judge, weight=1.0))
+        assert [reward for _, reward, *_ in steps] == pytest.approx([0.1, 0.2, 0.3, 1.4])
+
     def test_a_judge_with_score_last_is_asked_for_the_last_step_only(self):
         steps = play(JudgeRewardWrapper(ScriptedEnv(), judges.LastOnly()))
         assert [info["step_score"] for *_, info in steps] == pytest.approx([0.1, 0.2, 0.3, 0.4])

@@ -30,14 +30,17 @@ def test_a_judge_that_raises_leaves_no_roles(caplog):
     info = last_info(RoleCreditWrapper(ScriptedEnv(), judges.failing))
     assert info["roles"] == (None,) * 6
     assert info["shaped_rewards"] == (0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
-    assert "role judge failed on 6 steps" in caplog.text
+    assert "judge 'failing' failed on 6 steps, left unscored: TimeoutError" in caplog.text
 
 
 @pytest.mark.parametrize(
     ("judge", "message"),
     [
-        (lambda t: ["decisive"], "the role judge returned 1 roles for 6 steps; return one a step"),
-        (lambda t: ["great"] * 6, r"roles\[0\]\[0\] is 'great'; known roles are decisive, exploration, no-progress"),
+        (lambda t: ["decisive"], "role judge '<lambda>' returned 1 roles for 6 steps; return one a step"),
+        (
+            lambda t: ["great"] * 6,
+            "role judge '<lambda>', step 0: 'great' is none of decisive, exploration, no-progress",
+        ),
     ],
 )
 def test_wrong_answers(judge, message):

@@ -77,6 +77,18 @@ def test_withheld_proposals_are_not_judged(gate_first):
     assert [s.shaped_reward for s in trajectory.steps] == [0.5, 0.5, 1.5]
 
 
+@pytest.mark.parametrize("gate_first", [True, False])
+def test_a_forced_action_is_judged_and_recorded_as_the_one_that_was_executed(gate_first):
+    parts = [partial(ComparatorGateWrapper, comparator=judges.prefers_progress, mode="forced"), PARTS["judge"]]
+    env: gym.Env = ScriptedEnv()
+    for part in parts if gate_first else reversed(parts):
+        env = part(env)
+    (trajectory,) = rollout(env, follow(("look", "look", "take gem")))
+    assert [s.action for s in trajectory.steps] == ["take key", "unlock chest", "take gem"]
+    assert [s.gate["proposal"] for s in trajectory.steps if s.gate] == ["look", "look", "take gem"]
+    assert [s.scores["milestones"].score for s in trajectory.steps] == [1.0, 1.0, 1.0]
+
+
 def test_the_recorder_outside_keeps_what_all_of_them_said(tmp_path):
     env: gym.Env = ScriptedEnv()
     for name in ("judge", "prefix", "roles"):

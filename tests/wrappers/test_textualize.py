@@ -10,10 +10,10 @@ from gymnasium.wrappers import TransformObservation
 from agentkit import make_vec, rollout
 from agentkit.actors import RandomActor
 from agentkit.testing import check_text_env, check_wrapper
-from agentkit.testing.vector_check import info_of
 from agentkit.wrappers import TextualizeWrapper
 from agentkit.wrappers.text_actions import NamesSpace, NumbersSpace, named_actions
 from agentkit.wrappers.text_defaults import text_defaults
+from agentkit.wrappers.vector.infos import info_of
 
 
 class Room(gym.Env):

@@ -36,6 +36,7 @@ class Explorer:
         self._refused: set[str] = set()
         self._changed: set[str] = set()
         self._held: str | None = None
+        self._origin = ""  # where the object in hand was taken from
         self._home: str | None = None
         self._last = ""
         self._options: frozenset[str] = frozenset()
@@ -46,37 +47,52 @@ class Explorer:
         Raises:
             ValueError: the goal's sentence is none of ALFWorld's.
         """
+        task = self._see(observation, info)
+        self._last = self._decide(task)
+        return self._last
+
+    def observe(self, observation: str, info: Mapping[str, Any], action: str) -> None:
+        """Take in a step that another player chose."""
+        self._see(observation, info)
+        self._last = action
+
+    def _see(self, observation: str, info: Mapping[str, Any]) -> Task:
         if _OPENING in observation or self._task is None:
             self.reset()
             self._task = read_task(info["goal"])
             self._receptacles = _LISTED.findall(observation)
         elif not (info.get("gate") or {}).get("withheld"):  # what a gate withheld was not done
-            self._learn(observation)
+            self._learn(observation, self._task)
         self._options = frozenset(info["admissible_actions"])
-        self._last = self._decide(self._task)
-        return self._last
+        return self._task
 
-    def _learn(self, observation: str) -> None:
+    def _learn(self, observation: str, task: Task) -> None:
         """Take in what the last action led to."""
         match = _COMMAND.match(self._last)
         if match is None or observation.startswith("Nothing happens"):
             return
         verb, thing, receptacle = match["verb"], match["thing"], match["receptacle"]
         if verb in ("go to", "open", "examine"):
-            if "you see" in observation:
+            if "you see" in observation and receptacle in self._receptacles:  # a bowl in hand can be examined too
                 self._contents[receptacle] = set(_LISTED.findall(observation.partition("you see")[2]))
         elif verb == "take":
-            self._held = thing
-            self._contents[receptacle].discard(thing)
-        elif verb in _APPLIANCES:
+            self._held, self._origin = thing, receptacle
+            self._contents.setdefault(receptacle, set()).discard(thing)
+        elif verb == task.verb:
             self._changed.add(thing)
-        else:
+        elif verb in ("heat", "cool") and task.verb != "clean":  # each undoes the other
+            self._changed.discard(thing)
+        elif verb in ("move", "put"):
             self._contents.setdefault(receptacle, set()).add(thing)
-            self._home, self._held = receptacle, None
+            self._held = None
+            if _kind(thing) == task.thing and _kind(receptacle) == task.place:
+                self._home = receptacle
 
     def _decide(self, task: Task) -> str:
         if self._held is None:
             return self._get(task)
+        if _kind(self._held) != task.thing:
+            return self._reach(self._origin) or self._putting(self._held, self._origin) or _IDLE
         if task.verb is not None and self._held not in self._changed:
             return self._change(self._held, task.verb)
         if task.examine:
@@ -117,14 +133,16 @@ class Explorer:
         for receptacle in candidates:
             if receptacle in self._refused:
                 continue
-            step = self._reach(receptacle)
+            step = self._reach(receptacle) or self._putting(held, receptacle)
             if step is not None:
                 return step
-            for command in (f"move {held} to {receptacle}", f"put {held} in/on {receptacle}"):
-                if command in self._options:
-                    return command
             self._refused.add(receptacle)
         return _IDLE
+
+    def _putting(self, held: str, receptacle: str) -> str | None:
+        """How to put the object down there; None when that is not possible."""
+        wordings = (f"move {held} to {receptacle}", f"put {held} in/on {receptacle}")
+        return next((command for command in wordings if command in self._options), None)
 
     def _search(self, thing_kind: str) -> str:
         """Look into the most promising receptacle whose inside was not seen."""

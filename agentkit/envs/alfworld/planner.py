@@ -11,6 +11,7 @@ whatever is in hand.
 import heapq
 import itertools
 from collections.abc import Iterator
+from functools import lru_cache
 
 from agentkit.envs.alfworld.fast.dynamics import Op, apply
 from agentkit.envs.alfworld.plan_bound import changers, lower_bound
@@ -31,6 +32,8 @@ _COMMANDS = {
 _CHANGE_OPS = {"clean": "cleanobject", "heat": "heatobject", "cool": "coolobject"}
 
 
+# Branches of one episode pass through the same states again and again; a kept plan takes 1 to 2 KB.
+@lru_cache(maxsize=4096)
 def shortest_plan(world: World, state: State) -> Plan | None:
     """A shortest sequence of actions that wins from ``state``: () when the goal holds, None when nothing wins."""
     ticket = itertools.count()  # breaks ties, later entries first, so that one plan is followed to its end

@@ -62,6 +62,29 @@ def test_an_action_that_a_gate_withheld_was_not_done() -> None:
     assert play(seen, {**info(*GOES[1:]), "gate": {"withheld": True}}) == "take mug 1 from shelf 1"
 
 
+def test_what_another_player_took_by_mistake_goes_back_to_where_it_was() -> None:
+    play = Explorer()
+    play(OPENING, info(*GOES))
+    shelf = "You arrive at shelf 1. On the shelf 1, you see a pen 2."
+    play.observe(shelf, info("take pen 2 from shelf 1", *GOES[1:]), "take pen 2 from shelf 1")
+    holding = "You pick up the pen 2 from the shelf 1."
+    assert play(holding, info("move pen 2 to shelf 1", *GOES[1:])) == "move pen 2 to shelf 1"
+    assert play("You move the pen 2 to the shelf 1.", info(*GOES[1:])) == "go to microwave 1"
+
+
+def test_it_takes_back_what_another_player_placed_too_early_and_heats_what_was_cooled() -> None:
+    play = Explorer()
+    play(OPENING, info(*GOES))
+    shelf = "You arrive at shelf 1. On the shelf 1, you see a mug 1."
+    assert play(shelf, info(*GOES[1:])) == "take mug 1 from shelf 1"
+    play.observe("You pick up the mug 1 from the shelf 1.", info(*GOES[1:]), "move mug 1 to shelf 1")
+    assert play("You move the mug 1 to the shelf 1.", info(*GOES[1:])) == "take mug 1 from shelf 1"
+    assert play("You pick up the mug 1 from the shelf 1.", info(*GOES[1:])) == "go to microwave 1"
+    assert play("You arrive at microwave 1.", info(*GOES[:2])) == "heat mug 1 with microwave 1"
+    play.observe("You heat the mug 1.", info(*GOES[:2]), "cool mug 1 with fridge 1")
+    assert play("You cool the mug 1.", info(*GOES[:2])) == "heat mug 1 with microwave 1"
+
+
 def test_when_nothing_is_left_to_search_it_looks_around() -> None:
     play = Explorer()
     play("A shelf: you see a shelf 1. Your task is to: x", info("go to shelf 1"))

@@ -1,0 +1,1 @@
+"""From samples to rows, and batches cut by a token budget."""

@@ -1,0 +1,1 @@
+"""`collect_branches`: same-state comparisons for comparators."""

@@ -1,0 +1,1 @@
+"""Credit terms, and what is logged about them."""

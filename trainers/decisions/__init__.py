@@ -1,0 +1,1 @@
+"""`DecisionTrainer`: a causal LM as judge, decider, role judge or comparator."""

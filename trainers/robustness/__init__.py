@@ -1,0 +1,1 @@
+"""Environments that fail, judges that are out, losses that are not finite, runs that resume."""

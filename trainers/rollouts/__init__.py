@@ -1,0 +1,1 @@
+"""Episodes as token sequences: prompts, actions, batched play."""

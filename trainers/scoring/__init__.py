@@ -1,0 +1,1 @@
+"""Exact log-probabilities of actions chosen among candidates."""
