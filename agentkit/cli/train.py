@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agentkit.recipes import read_recipe
 from agentkit.recipes.folder import is_main_process
-from agentkit.recipes.running import run_recipe
+from agentkit.recipes.running import leave_processes, run_recipe
 
 
 def train(config: str, *, out: Path | None, changes: Sequence[str], resume: bool) -> None:
@@ -19,20 +19,12 @@ def train(config: str, *, out: Path | None, changes: Sequence[str], resume: bool
         result = run_recipe(recipe, folder, resume=resume, say=lambda line: print(line, file=sys.stderr, flush=True))
     except KeyboardInterrupt:
         sys.exit(f"\nstopped at once; the last checkpoint in {folder} is complete. Go on with: {again}")
-    _leave_processes()
+    leave_processes()
     if not is_main_process():
         return
     if not result.finished:
         sys.exit(f"\nstopped; what is in {folder} is complete. Go on with: {again}")
     print(f"\nthe trained model: {result.folder.model}\nthe curves: agentkit report {folder}")
-
-
-def _leave_processes() -> None:
-    """End the talk between processes; its threads can abort an interpreter that ends with them alive."""
-    import torch.distributed
-
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        torch.distributed.destroy_process_group()
 
 
 def default_folder(config: str) -> Path:

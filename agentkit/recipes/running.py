@@ -1,5 +1,6 @@
 """Runs a recipe: checks it, trains, and leaves complete files whenever it stops."""
 
+import gc
 import json
 import os
 from collections.abc import Callable
@@ -171,3 +172,16 @@ def _print_nothing_else(trainer: Any) -> None:
 
 def _latest(trainer: Any) -> dict[str, Any]:
     return {name: value for entry in trainer.state.log_history for name, value in entry.items()}
+
+
+def leave_processes() -> None:
+    """End the talk between processes, once no trainer is used any more.
+
+    Threads of a process group that something still refers to can abort an interpreter as it ends.
+    """
+    import torch.distributed
+
+    gc.collect()  # trainers and their wrapped models refer to each other, and to the group
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        torch.distributed.barrier()  # so that no process leaves while another still listens
+        torch.distributed.destroy_process_group()

@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+from agentkit.recipes.running import leave_processes
 from agentkit.trainers import RoleCredit, StepScores
 from agentkit.trainers.credit.terms import AnchorState, DiscountedReturns
 from tests.trainers.byte_model import byte_model
@@ -25,10 +26,11 @@ def main(folder: str, style: str, loss_type: str, rows: int) -> None:
         max_steps=3,
     )
     agent.train()
-    agent.accelerator.end_training()
     if agent.accelerator.is_main_process:
         steps = [{k: entry[k] for k in KEYS if k in entry} for entry in agent.state.log_history if "loss" in entry]
         Path(folder, "steps.json").write_text(json.dumps(steps))
+    del agent
+    leave_processes()
 
 
 if __name__ == "__main__":
