@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import cattrs
 
 from agentkit.appending import append_line
+from agentkit.structuring import faults
 
 logger = logging.getLogger(__name__)
 
@@ -53,14 +54,7 @@ class Journal(Generic[Entry]):
         try:
             return self._converter.structure(json.loads(line), self._kind)
         except Exception as error:
-            # cattrs raises whatever a validator did, in a group; users want the fields by name.
-            decoded = not isinstance(error, json.JSONDecodeError)
-            reasons = cattrs.transform_error(error, format_exception=_in_words) if decoded else [str(error)]
+            reasons = str(error) if isinstance(error, json.JSONDecodeError) else faults(error)
             raise ValueError(
-                f"{self.path}, line {number} is no {self._kind.__name__}: {'; '.join(reasons)}; delete that line"
+                f"{self.path}, line {number} is no {self._kind.__name__}: {reasons}; delete that line"
             ) from error
-
-
-def _in_words(error: BaseException, kind: Any) -> str:
-    # A validator's message is the first of several arguments.
-    return str(error.args[0]) if type(error) is ValueError and error.args else cattrs.v.format_exception(error, kind)

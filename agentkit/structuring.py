@@ -28,10 +28,17 @@ def read_json(path: str | os.PathLike[str], kind: type[Value], name: str) -> Val
     except json.JSONDecodeError as error:
         raise ValueError(f"{path} is not JSON: {error}") from error
     except Exception as error:
-        # cattrs raises whatever a validator did, in a group; users want the fields by name.
-        reasons = cattrs.transform_error(error, format_exception=_in_words)
-        raise ValueError(f"{path} holds no {name}: {'; '.join(reasons)}") from error
+        raise ValueError(f"{path} holds no {name}: {faults(error)}") from error
+
+
+def faults(error: Exception) -> str:
+    """What is wrong with values that cattrs refused: the fields by name, in a validator's own words where it has some.
+
+    cattrs raises whatever a field raised, in a group.
+    """
+    return "; ".join(cattrs.transform_error(error, format_exception=_in_words))
 
 
 def _in_words(error: BaseException, kind: Any) -> str:
-    return str(error) if type(error) is ValueError else cattrs.v.format_exception(error, kind)
+    own = isinstance(error, (TypeError, ValueError)) and error.args
+    return str(error.args[0]) if own else cattrs.v.format_exception(error, kind)

@@ -14,6 +14,7 @@ import numpy as np
 
 from agentkit.appending import append_line
 from agentkit.decisions import Verdict
+from agentkit.structuring import faults
 
 
 def _exactly(value: Any, kind: type) -> Any:
@@ -156,13 +157,7 @@ def trajectory_from_dict(data: Mapping[str, Any]) -> Trajectory:
     try:
         return _converter.structure(data, Trajectory)
     except Exception as error:
-        # cattrs wraps whatever a field raised; users want the fields by name, not an exception group.
-        raise ValueError("; ".join(cattrs.transform_error(error, format_exception=_in_words))) from error
-
-
-def _in_words(error: BaseException, kind: type | None) -> str:
-    own = isinstance(error, (TypeError, ValueError))  # from a validator or `_exactly`, and better than cattrs's summary
-    return str(error) if own else cattrs.v.format_exception(error, kind)
+        raise ValueError(faults(error)) from error
 
 
 def _line(trajectory: Trajectory) -> str:

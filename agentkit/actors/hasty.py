@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from agentkit.actors.telling import restart, tell
 from agentkit.envs.alfworld.task_sentence import Task, read_task
 
 
@@ -26,9 +27,7 @@ class HastyActor:
 
     def reset(self) -> None:
         """Start an episode; `rollout` calls it."""
-        reset = getattr(self.actor, "reset", None)
-        if reset is not None:
-            reset()
+        restart(self.actor)
         self._placed = False
 
     def __call__(self, observation: str, info: Mapping[str, Any]) -> str:
@@ -45,9 +44,7 @@ class HastyActor:
 
     def observe(self, observation: str, info: Mapping[str, Any], action: str) -> None:
         """Tell the wrapped actor of a step that it did not choose."""
-        observe = getattr(self.actor, "observe", None)
-        if observe is not None:
-            observe(observation, info, action)
+        tell(self.actor, observation, info, action)
 
     def _hasty(self, task: Task, actions: tuple[str, ...]) -> str | None:
         """The next action toward placing the object too early; None when that is not on."""

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from agentkit.actors.telling import restart, tell
+
 
 class MistakenActor:
     """Plays as another actor does, but at a given rate does something else that is possible.
@@ -35,9 +37,7 @@ class MistakenActor:
 
     def reset(self) -> None:
         """Let the wrapped actor forget the past; the mistakes go on as they would have."""
-        reset = getattr(self.actor, "reset", None)
-        if reset is not None:
-            reset()
+        restart(self.actor)
         self._erred = False
 
     def __call__(self, observation: str, info: Mapping[str, Any]) -> str:
@@ -64,6 +64,4 @@ class MistakenActor:
 
     def observe(self, observation: str, info: Mapping[str, Any], action: str) -> None:
         """Tell the wrapped actor of a step that it did not choose."""
-        observe = getattr(self.actor, "observe", None)
-        if observe is not None:
-            observe(observation, info, action)
+        tell(self.actor, observation, info, action)

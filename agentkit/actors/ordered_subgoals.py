@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from agentkit.actors.telling import distribution_of, restart
 from agentkit.envs.alfworld.task_sentence import read_task
 from agentkit.models.chat_service import Chat, ChatRequest
 from agentkit.models.failures import ServiceError
@@ -42,13 +43,11 @@ class OrderedSubgoalsActor:
     @property
     def distribution(self) -> Mapping[str, float]:
         """The probability of each action at the last call, where the wrapped actor tells it."""
-        return getattr(self.actor, "distribution", {})
+        return distribution_of(self.actor)
 
     def reset(self) -> None:
         """Forget the past; `rollout` calls it as an episode starts."""
-        reset = getattr(self.actor, "reset", None)
-        if reset is not None:
-            reset()
+        restart(self.actor)
 
     def __call__(self, observation: str, info: Mapping[str, Any]) -> str:
         """The wrapped actor's next action.

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 import numpy as np
 
+from agentkit.actors.telling import restart
 from agentkit.causal.features import StateWatch
 from agentkit.causal.ledger import LedgerEpisode, LedgerRow
 from agentkit.journal import Journal
@@ -128,7 +129,7 @@ def _collect_episode(
 def _play_plain(env: gym.Env, actor: Actor, seed: int) -> _Plain:
     """The episode without interventions; the gate is asked in every state, but never acts."""
     observation, info = env.reset(seed=seed)
-    _start(actor)
+    restart(actor)
     watch = StateWatch()
     watch.reset(observation, info)
     actions: list[str] = []
@@ -155,7 +156,7 @@ def _play_plain(env: gym.Env, actor: Actor, seed: int) -> _Plain:
 def _play_treated(env: gym.Env, actor: Actor, seed: int, plain: _Plain, state: _State) -> tuple[_Outcome, str | None]:
     """The same episode with the gate at one state; how it ended, and what became of the advice."""
     observation, info = env.reset(seed=seed)
-    _start(actor)
+    restart(actor)
     total, steps, ended = 0.0, 0, False
     advice: str | None = None
     while not ended:
@@ -176,12 +177,6 @@ def _play_treated(env: gym.Env, actor: Actor, seed: int, plain: _Plain, state: _
 
 def _withheld(info: Mapping[str, Any]) -> bool:
     return bool((info.get("gate") or {}).get("withheld"))
-
-
-def _start(actor: Actor) -> None:
-    reset: Callable[[], None] | None = getattr(actor, "reset", None)
-    if reset is not None:
-        reset()
 
 
 def _check_reproduced(proposal: str, before: str, step: int) -> None:

@@ -5,6 +5,7 @@ from typing import Any, Literal, TypeAlias
 
 import attrs
 
+from agentkit.actors.telling import restart, tell
 from agentkit.diagnosis.states import DiagnosticState
 from agentkit.rollout import Actor
 
@@ -97,12 +98,8 @@ def actor_identity(actor: Any) -> str:
 
 
 def _ask(actor: Actor, state: DiagnosticState, goal: str) -> str:
-    reset: Any = getattr(actor, "reset", None)
-    if reset is not None:
-        reset()
+    restart(actor)
     info = {"goal": goal, "admissible_actions": state.admissible_actions, "won": False, "task_id": state.task_id}
-    observe: Any = getattr(actor, "observe", None)
-    if observe is not None:
-        for observation, action in state.past:
-            observe(observation.replace(state.goal, goal), info, action)
+    for observation, action in state.past:
+        tell(actor, observation.replace(state.goal, goal), info, action)
     return actor(state.observation.replace(state.goal, goal), info)

@@ -213,7 +213,7 @@ class ConstrainedReadout:
     def _encode_answers(self, tail: str, options: tuple[str, ...]) -> tuple[Tokens, tuple[Tokens, ...]]:
         """The tokens of the tail that every answer begins with, and the rest of each answer."""
         ids = self.encoder.encode_text(tail) if tail else ()
-        answers = [self.encoder.encode_text(tail + option) + self.encoder.terminator for option in options]
+        answers = [self.encoder.answer(Prompt((), tail), option) for option in options]
         # An option that merges with the end of the tail begins earlier, and then so must all the others.
         boundary = min((common_prefix_length(ids, answer) for answer in answers), default=0)
         return ids[:boundary], tuple(answer[boundary:] for answer in answers)

@@ -12,6 +12,7 @@ import cattrs
 import numpy as np
 
 from agentkit.decisions import Query
+from agentkit.structuring import faults
 from agentkit.trajectory import write_atomically
 
 
@@ -99,13 +100,7 @@ def example_from_dict(data: Any) -> DecisionExample:
     try:
         return _converter.structure(data, DecisionExample)
     except Exception as error:
-        # cattrs wraps whatever a field raised; users want the fields by name, not an exception group.
-        raise ValueError("; ".join(cattrs.transform_error(error, format_exception=_in_words))) from error
-
-
-def _in_words(error: BaseException, kind: type | None) -> str:
-    own = isinstance(error, (TypeError, ValueError))
-    return str(error) if own else cattrs.v.format_exception(error, kind)
+        raise ValueError(faults(error)) from error
 
 
 def save_examples(path: str | os.PathLike[str], examples: Iterable[DecisionExample]) -> Path:
